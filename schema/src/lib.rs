@@ -1,0 +1,12 @@
+//! The contract between the gpuform engine and its providers, and nothing else: types, values (unknown, marks), paths,
+//! the provider schema model, the msgpack and JSON codecs of the plugin protocol, and the protocol itself.
+
+pub mod number;
+pub mod path;
+pub mod types;
+pub mod value;
+
+pub use number::Number;
+pub use path::{Path, Step};
+pub use types::{ObjectType, Type};
+pub use value::{Marks, Refinement, Str, Value};

@@ -1,0 +1,6 @@
+//! gpuform: declarative infrastructure for GPU clouds.
+//!
+//! The library plans and applies; it never prints and never reads the environment or the terminal. The command line
+//! (`cli`) passes everything in and renders the events and diagnostics that come out. `docs/architecture.md` is the map.
+
+pub mod diag;
