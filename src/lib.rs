@@ -3,4 +3,6 @@
 //! The library plans and applies; it never prints and never reads the environment or the terminal. The command line
 //! (`cli`) passes everything in and renders the events and diagnostics that come out. `docs/architecture.md` is the map.
 
+pub mod addr;
 pub mod diag;
+pub mod plugin;

@@ -147,7 +147,11 @@ impl MapValue {
 
 /// A string in normalization form C.
 pub fn nfc(s: &str) -> Str {
-    if s.is_ascii() || is_nfc_quick(s.chars()) == IsNormalized::Yes { s.into() } else { s.nfc().collect::<String>().into() }
+    if s.is_ascii() || is_nfc_quick(s.chars()) == IsNormalized::Yes {
+        s.into()
+    } else {
+        s.nfc().collect::<String>().into()
+    }
 }
 
 impl Value {
@@ -191,10 +195,8 @@ impl Value {
     /// known, elements that may turn out equal are all kept.
     pub fn set(element: Type, items: Vec<Value>) -> Value {
         let mut marks = Marks::NONE;
-        let mut items: Vec<Value> = items
-            .into_iter()
-            .map(|v| if v.has_marks() { v.unmark_deep(&mut marks) } else { v })
-            .collect();
+        let mut items: Vec<Value> =
+            items.into_iter().map(|v| if v.has_marks() { v.unmark_deep(&mut marks) } else { v }).collect();
         items.sort_by(set_order);
         items.dedup_by(|a, b| a == b && a.is_wholly_known());
         Value::Set(Arc::new(Collection { element, items })).with_marks(marks)
@@ -506,10 +508,9 @@ impl Value {
                 element: c.element.clone(),
                 items: c.items.iter().enumerate().map(|(i, v)| f(&|| Step::Index(i as u64), v)).collect(),
             })),
-            Value::Set(c) => Value::set(
-                c.element.clone(),
-                c.items.iter().map(|v| f(&|| Step::Element(v.clone()), v)).collect(),
-            ),
+            Value::Set(c) => {
+                Value::set(c.element.clone(), c.items.iter().map(|v| f(&|| Step::Element(v.clone()), v)).collect())
+            }
             Value::Map(m) => Value::Map(Arc::new(MapValue {
                 element: m.element.clone(),
                 entries: m.entries.iter().map(|(k, v)| (k.clone(), f(&|| Step::Key(k.clone()), v))).collect(),
