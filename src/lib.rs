@@ -4,5 +4,10 @@
 //! (`cli`) passes everything in and renders the events and diagnostics that come out. `docs/architecture.md` is the map.
 
 pub mod addr;
+pub mod cli;
+pub mod config;
 pub mod diag;
+pub mod engine;
+pub mod lang;
 pub mod plugin;
+pub mod state;

@@ -1,0 +1,1 @@
+//! Configuration: loading and merging files, static validation, the tree of modules.

@@ -1,0 +1,1 @@
+//! The engine: dependency graph, planner, execution graph, executor.

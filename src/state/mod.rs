@@ -1,0 +1,1 @@
+//! State: the model, Terraform's file format version 4, the journal, locking and backends.
