@@ -1,0 +1,5 @@
+"""What gpuform's test cloud adds to moto: a file per subject.
+
+Files named after an AWS subject extend moto's models and responses; `serve`, `middleware`, `admin`, `faults`, `limits`
+and `calls` are the server around them. Nothing here is used outside `tests/clouds`.
+"""

@@ -1,0 +1,102 @@
+"""The WSGI layer in front of moto: one call at a time reaches moto, faults are applied, everything is logged.
+
+Requests under `/_admin/` go to `admin`; all others are AWS calls. Moto's models are not safe for concurrent use,
+which is why calls (not latency, not drops) are serialised.
+"""
+
+import socket
+import sys
+import threading
+import time
+import uuid
+
+from .admin import Admin
+from .calls import CallLog, read_call
+from .errors import Answer, error_answer, error_code
+from .faults import Faults
+from .limits import LIMITS
+
+
+class Dropped(ConnectionError):
+    """The connection was closed on purpose; werkzeug then writes nothing."""
+
+
+class Middleware:
+    def __init__(self, application, verbose):
+        self.application = application
+        self.verbose = verbose
+        self.lock = threading.RLock()
+        self.log = CallLog()
+        self.faults = Faults()
+        self.admin = Admin(self)
+
+    def __call__(self, environ, start_response):
+        if environ.get("PATH_INFO", "").startswith("/_admin/"):
+            answer = self.admin.answer(environ)
+        else:
+            answer = self.answer(environ)
+        start_response(f"{answer.status} {'OK' if answer.status < 300 else 'Error'}", answer.headers)
+        return [answer.body]
+
+    def answer(self, environ):
+        """Answers an AWS call, with its faults. Raises `Dropped` after closing the connection."""
+        call = read_call(environ)
+        entry = self.log.begin(call)
+        request_id = str(uuid.uuid4())
+        for fault in self.apply(entry, call, "latency"):
+            time.sleep(fault.seconds)
+        if self.apply(entry, call, "drop_before"):
+            self.drop(environ, entry, None)
+        answer = self.refusal(entry, call, request_id) or self.pass_on(environ, call, request_id)
+        if self.apply(entry, call, "drop_after"):
+            self.drop(environ, entry, error_code(answer))
+        shown_id = answer.header("x-amzn-requestid") or answer.header("x-amz-request-id") or request_id
+        self.log.finish(entry, answer.status, error_code(answer), shown_id)
+        if self.verbose:
+            print(f"{call.service} {call.action} {answer.status} {entry['error'] or ''}", file=sys.stderr)
+        return answer
+
+    def apply(self, entry, call, kind):
+        taken = self.faults.take(call, kind)
+        entry["faults"] += [fault.id for fault in taken]
+        return taken
+
+    def refusal(self, entry, call, request_id):
+        """The error with which the call is refused before moto sees it, if any."""
+        throttled = LIMITS.throttled(call)
+        if throttled:
+            return error_answer(call, *throttled, request_id)
+        for fault in self.apply(entry, call, "error"):
+            return error_answer(call, fault.status, fault.code, fault.message, request_id)
+        return None
+
+    def pass_on(self, environ, call, request_id):
+        """Moto's answer; what moto does not implement becomes the error that AWS gives for an unknown action."""
+        try:
+            with self.lock:
+                return run(self.application, environ)
+        except NotImplementedError as error:
+            return error_answer(call, 400, "InvalidAction", f"{call.action} is not served by this test cloud: {error}", request_id)
+
+    def drop(self, environ, entry, error):
+        self.log.finish(entry, "dropped", error, None)
+        connection = environ["werkzeug.socket"]
+        connection.shutdown(socket.SHUT_RDWR)
+        raise Dropped()
+
+
+def run(application, environ):
+    """Runs a WSGI application to its end."""
+    started = {}
+
+    def start_response(status, headers, _error=None):
+        started["status"] = int(status.split(" ", 1)[0])
+        started["headers"] = headers
+
+    parts = application(environ, start_response)
+    try:
+        body = b"".join(parts)
+    finally:
+        if hasattr(parts, "close"):
+            parts.close()
+    return Answer(started["status"], started["headers"], body)

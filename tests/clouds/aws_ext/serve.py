@@ -1,0 +1,27 @@
+"""Builds the HTTP server: moto's application, extended, behind the middleware.
+
+Called by `aws.py` only. No AWS behaviour lives here.
+"""
+
+from moto.core import DEFAULT_ACCOUNT_ID
+from moto.moto_server.werkzeug_app import DomainDispatcherApplication, MotoRequestHandler, create_backend_app
+from werkzeug.serving import make_server
+
+from . import ec2, lifecycle
+from .middleware import Middleware
+
+
+class QuietHandler(MotoRequestHandler):
+    """Moto's request handler without an access log."""
+
+    def log_request(self, *_args):
+        pass
+
+
+def create_server(port, region, settle, log):
+    """Returns a bound threaded server on 127.0.0.1; `settle` is in seconds, see `lifecycle`."""
+    lifecycle.SETTLE_SECONDS = settle
+    ec2.install()
+    ec2.backend(DEFAULT_ACCOUNT_ID, region)
+    application = Middleware(DomainDispatcherApplication(create_backend_app), log)
+    return make_server("127.0.0.1", port, application, threaded=True, request_handler=QuietHandler)
