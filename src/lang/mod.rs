@@ -1,3 +1,5 @@
 //! The expression language: syntax trees, evaluation, conversion, type constraints, functions.
 
 pub mod functions;
+pub mod json_syntax;
+pub mod syntax;
