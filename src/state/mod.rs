@@ -1,1 +1,9 @@
-//! State: the model, Terraform's file format version 4, the journal, locking and backends.
+//! State: what gpuform knows about the objects it manages. The model, Terraform's file format version 4, the journal
+//! written while applying, locking and backends live here; deciding what to do with the objects is the engine's work.
+
+pub mod model;
+
+pub use model::{
+    Attributes, CheckKind, CheckObject, CheckResult, CheckStatus, DeposedKey, InstanceState, ObjectState, ObjectStatus,
+    OutputValue, ResourceState, State,
+};
