@@ -3,6 +3,7 @@
 
 pub mod number;
 pub mod path;
+pub mod proto;
 pub mod schema;
 pub mod types;
 pub mod value;

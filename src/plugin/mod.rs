@@ -7,7 +7,7 @@
 
 use crate::diag::Diagnostics;
 use async_trait::async_trait;
-use gpuform_schema::schema::ProviderSchema;
+use gpuform_schema::schema::{FunctionSignature, ProviderSchema, Schema, ServerCapabilities};
 use gpuform_schema::{Path, Value};
 use std::sync::Arc;
 
@@ -102,8 +102,17 @@ pub type WithDiagnostics<T> = (T, Diagnostics);
 /// answers every call with an error diagnostic that names it and shows the end of its standard error.
 #[async_trait]
 pub trait Provider: Send + Sync {
-    /// The schema, fetched (or read from the cache) when the provider was started.
-    fn schema(&self) -> &Arc<ProviderSchema>;
+    /// The schema of the provider's own configuration block.
+    fn config_schema(&self) -> Arc<Schema>;
+    fn meta_schema(&self) -> Option<Arc<Schema>>;
+    /// The schema of a resource type: decoded at the first call, shared after that, as are the next three.
+    fn resource_schema(&self, type_name: &str) -> Option<Arc<Schema>>;
+    fn data_source_schema(&self, type_name: &str) -> Option<Arc<Schema>>;
+    fn ephemeral_schema(&self, type_name: &str) -> Option<Arc<Schema>>;
+    fn function(&self, name: &str) -> Option<Arc<FunctionSignature>>;
+    fn capabilities(&self) -> ServerCapabilities;
+    /// All of the schema, for those who list it. Slow for a provider with many resource types.
+    fn schema(&self) -> Arc<ProviderSchema>;
 
     async fn validate_provider_config(&self, config: Value) -> WithDiagnostics<Value>;
     async fn validate_resource_config(&self, type_name: &str, config: Value) -> Diagnostics;
