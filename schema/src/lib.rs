@@ -8,7 +8,7 @@ pub mod schema;
 pub mod types;
 pub mod value;
 
-pub use number::Number;
+pub use number::{Notation, Number, NumberError};
 pub use path::{Path, Step};
 pub use types::{ObjectType, Type};
 pub use value::{Marks, Refinement, Str, Value};
