@@ -5,10 +5,12 @@ pub mod number;
 pub mod path;
 pub mod proto;
 pub mod schema;
+pub mod set_order;
 pub mod types;
 pub mod value;
 
 pub use number::{Notation, Number, NumberError};
 pub use path::{Path, Step};
+pub use set_order::set_order;
 pub use types::{ObjectType, Type};
 pub use value::{Marks, Refinement, Str, Value};

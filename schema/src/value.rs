@@ -5,8 +5,8 @@
 
 use crate::number::Number;
 use crate::path::{Path, Step};
+use crate::set_order::into_set_elements;
 use crate::types::Type;
-use std::cmp::Ordering;
 use std::fmt;
 use std::sync::Arc;
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
@@ -195,11 +195,9 @@ impl Value {
     /// known, elements that may turn out equal are all kept.
     pub fn set(element: Type, items: Vec<Value>) -> Value {
         let mut marks = Marks::NONE;
-        let mut items: Vec<Value> =
+        let items: Vec<Value> =
             items.into_iter().map(|v| if v.has_marks() { v.unmark_deep(&mut marks) } else { v }).collect();
-        items.sort_by(set_order);
-        items.dedup_by(|a, b| a == b && a.is_wholly_known());
-        Value::Set(Arc::new(Collection { element, items })).with_marks(marks)
+        Value::Set(Arc::new(Collection { element, items: into_set_elements(items) })).with_marks(marks)
     }
 
     /// A map from entries in any order; of duplicate keys the last wins.
@@ -562,29 +560,6 @@ fn step_matches(wanted: &Step, actual: &Step) -> bool {
         (Step::Attr(a) | Step::Key(a), Step::Attr(b) | Step::Key(b)) => a == b,
         (a, b) => a == b,
     }
-}
-
-/// Terraform's iteration order of set elements: strings, numbers and bools by value, everything else by a fixed but
-/// arbitrary order over its content; unknown elements after known ones, null ones last.
-pub fn set_order(a: &Value, b: &Value) -> Ordering {
-    fn rank(v: &Value) -> u8 {
-        match v {
-            Value::Null(_) => 2,
-            Value::Unknown(_) => 1,
-            _ => 0,
-        }
-    }
-    rank(a).cmp(&rank(b)).then_with(|| match (a, b) {
-        (Value::String(a), Value::String(b)) => a.cmp(b),
-        (Value::Number(a), Value::Number(b)) => a.cmp(b),
-        (Value::Bool(a), Value::Bool(b)) => a.cmp(b),
-        _ => content_key(a).cmp(&content_key(b)),
-    })
-}
-
-/// A byte string that orders composite set elements.
-fn content_key(v: &Value) -> String {
-    format!("{v:?}")
 }
 
 impl From<bool> for Value {
