@@ -1,6 +1,7 @@
 //! State: what gpuform knows about the objects it manages. The model, Terraform's file format version 4, the journal
 //! written while applying, locking and backends live here; deciding what to do with the objects is the engine's work.
 
+pub mod file;
 pub mod model;
 
 pub use model::{

@@ -152,10 +152,9 @@ impl FromStr for DeposedKey {
     type Err = String;
 
     fn from_str(s: &str) -> Result<DeposedKey, String> {
-        if s.len() == 8 && s.bytes().all(|b| b.is_ascii_hexdigit()) {
-            if let Ok(n) = u32::from_str_radix(s, 16) {
-                return Ok(DeposedKey(n));
-            }
+        let digits = s.len() == 8 && s.bytes().all(|b| b.is_ascii_hexdigit());
+        if let (true, Ok(n)) = (digits, u32::from_str_radix(s, 16)) {
+            return Ok(DeposedKey(n));
         }
         Err(format!("\"{s}\" is not a deposed object key, which is eight hexadecimal digits."))
     }
