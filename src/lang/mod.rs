@@ -1,6 +1,10 @@
 //! The expression language: syntax trees, evaluation, conversion, type constraints, functions.
 
 pub mod convert;
+pub mod eval;
 pub mod functions;
 pub mod json_syntax;
+pub mod scope;
+pub mod suggest;
 pub mod syntax;
+pub mod visit;

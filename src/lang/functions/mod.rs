@@ -62,7 +62,7 @@ pub struct FunctionContext<'a> {
 }
 
 /// Evaluates template source; implemented by the evaluator.
-pub trait Templates {
+pub trait Templates: Sync {
     /// Renders `source`, called `name` in messages, with the attributes of the object `vars` as its variables.
     fn render(&self, source: &str, name: &str, vars: &Value) -> Result<Value, FunctionError>;
 }

@@ -1,0 +1,234 @@
+//! Function calls, and the functions that must see their arguments as expressions: `try`, `can`, `templatestring`.
+
+use super::Cx;
+use crate::diag::{Diagnostics, Range, Result};
+use crate::lang::functions::{self, Function, FunctionContext, FunctionError, Templates};
+use crate::lang::scope::Scope;
+use crate::lang::suggest::did_you_mean;
+use crate::lang::syntax::{Call, Expr, ExprKind, Traversal};
+use gpuform_schema::{Marks, Type, Value};
+
+impl Cx<'_> {
+    pub(super) fn call(self, call: &Call, expr: &Expr, diags: &mut Diagnostics) -> Value {
+        if call.name.starts_with("provider::") {
+            return self.call_provider(call, expr, diags);
+        }
+        let Some(function) = functions::lookup(&call.name) else {
+            self.unknown_function(call, expr, diags);
+            return Value::unknown(Type::Dynamic);
+        };
+        match function.name {
+            "try" => return self.call_try(call, expr, diags),
+            "can" => return self.call_can(call, expr, diags),
+            "templatestring" => {
+                if let Some(template) = call.args.first()
+                    && !is_reference(template)
+                {
+                    self.fail_call(diags, expr, template.range, call, "Invalid function argument", || {
+                        "Invalid value for \"template\": it must be a direct reference to the string that holds the \
+                         template, such as local.greeting or data.x.y.content."
+                            .into()
+                    });
+                    return Value::unknown(Type::Dynamic);
+                }
+            }
+            _ => {}
+        }
+        let Some(args) = self.arguments(call, expr, diags) else { return result_of(function) };
+        let renderer = Renderer { scope: self.scope };
+        let context = FunctionContext { templates: Some(&renderer), ..*self.scope.function_context() };
+        match function.call(args.values, &context) {
+            Ok(value) => value.with_marks(args.marks),
+            Err(e) => {
+                self.function_failed(&e, call, expr, diags);
+                result_of(function)
+            }
+        }
+    }
+
+    fn call_provider(self, call: &Call, expr: &Expr, diags: &mut Diagnostics) -> Value {
+        let Some(args) = self.arguments(call, expr, diags) else { return Value::unknown(Type::Dynamic) };
+        match self.scope.provider_function(call, &args.values) {
+            Ok(value) => value.with_marks(args.marks),
+            Err(mut d) => {
+                if d.subject.is_none() {
+                    d.subject = Some(expr.range);
+                }
+                if d.context.is_none() {
+                    d.context = Some(expr.range);
+                }
+                d.function = Some(call.name.to_string());
+                diags.push(d);
+                Value::unknown(Type::Dynamic)
+            }
+        }
+    }
+
+    fn unknown_function(self, call: &Call, expr: &Expr, diags: &mut Diagnostics) {
+        self.fail(diags, expr, call.name_range, "Call to unknown function", || {
+            let near = did_you_mean(&call.name, functions::all().map(|f| f.name));
+            format!("There is no function named {:?}.{near}", &*call.name)
+        });
+    }
+
+    /// Evaluates the arguments; `None` after errors, and where an expanded argument is unknown.
+    fn arguments(self, call: &Call, expr: &Expr, diags: &mut Diagnostics) -> Option<Arguments> {
+        let before = diags.len();
+        let mut args = Arguments { values: Vec::with_capacity(call.args.len()), marks: Marks::NONE };
+        let (expanded, plain) = match call.args.split_last() {
+            Some((last, rest)) if call.expand_final => (Some(last), rest),
+            _ => (None, &call.args[..]),
+        };
+        args.values.extend(plain.iter().map(|a| self.eval(a, diags)));
+        if let Some(last) = expanded {
+            const INVALID: &str = "Invalid expanding argument value";
+            let list = self.eval(last, diags);
+            let (inner, marks) = list.unmark();
+            match inner {
+                Value::List(_) | Value::Set(_) | Value::Tuple(_) => {
+                    let items = inner.items().unwrap_or_default();
+                    args.values.extend(items.iter().map(|v| v.clone().with_marks(marks)));
+                }
+                Value::Null(_) if diags.len() == before => {
+                    self.fail_call(diags, expr, last.range, call, INVALID, || {
+                        "The argument before the ellipsis (...) cannot be null.".into()
+                    });
+                }
+                Value::Unknown(u) if matches!(u.ty, Type::Dynamic | Type::List(_) | Type::Set(_) | Type::Tuple(_)) => {
+                    return None;
+                }
+                _ if diags.len() == before => {
+                    self.fail_call(diags, expr, last.range, call, INVALID, || {
+                        "The argument before the ellipsis (...) must be a list, set or tuple.".into()
+                    });
+                }
+                _ => {}
+            }
+        }
+        (diags.len() == before).then_some(args)
+    }
+
+    /// The first argument that has a value.
+    fn call_try(self, call: &Call, expr: &Expr, diags: &mut Diagnostics) -> Value {
+        for arg in &call.args {
+            let mut failed = Diagnostics::new();
+            let value = self.quietly().eval(arg, &mut failed);
+            if failed.is_empty() {
+                return if value.is_wholly_known() { value } else { Value::unknown(Type::Dynamic) };
+            }
+        }
+        self.fail_call(diags, expr, expr.range, call, "Error in function call", || {
+            if call.args.is_empty() {
+                return "Call to function \"try\" failed: at least one argument is required.".into();
+            }
+            let mut text = String::from("Call to function \"try\" failed: none of its arguments has a value:");
+            for arg in &call.args {
+                let mut failed = Diagnostics::new();
+                self.eval(arg, &mut failed);
+                for d in &failed {
+                    text.push_str(&format!("\n- {}: {}", d.summary, d.detail.replace('\n', "\n  ")));
+                }
+            }
+            text
+        });
+        Value::unknown(Type::Dynamic)
+    }
+
+    /// Whether the argument has a value.
+    fn call_can(self, call: &Call, expr: &Expr, diags: &mut Diagnostics) -> Value {
+        let [arg] = &call.args[..] else {
+            if let Some(function) = functions::lookup("can")
+                && let Err(e) = function.check_arity(call.args.len())
+            {
+                self.function_failed(&e, call, expr, diags);
+            }
+            return Value::unknown(Type::Bool);
+        };
+        let mut failed = Diagnostics::new();
+        let value = self.quietly().eval(arg, &mut failed);
+        if !failed.is_empty() {
+            return Value::FALSE;
+        }
+        if value.is_wholly_known() { Value::TRUE } else { Value::unknown(Type::Bool) }
+    }
+
+    /// Reports why a call failed, pointing at the argument to blame where it is known.
+    fn function_failed(self, e: &FunctionError, call: &Call, expr: &Expr, diags: &mut Diagnostics) {
+        let at = e.argument_index().and_then(|i| call.args.get(i).or(call.args.last()));
+        let subject = match (e.kind, at) {
+            (_, Some(arg)) => arg.range,
+            _ => expr.range,
+        };
+        self.fail_call(diags, expr, subject, call, e.summary(), || match e.kind {
+            functions::FunctionErrorKind::Call => {
+                format!("Call to function {:?} failed: {}", &*call.name, e.message)
+            }
+            _ => e.message.clone(),
+        });
+    }
+
+    fn fail_call(
+        self,
+        diags: &mut Diagnostics,
+        expr: &Expr,
+        subject: Range,
+        call: &Call,
+        summary: &str,
+        detail: impl FnOnce() -> String,
+    ) {
+        let before = diags.len();
+        self.fail(diags, expr, subject, summary, detail);
+        for d in diags.iter_mut().skip(before) {
+            d.function = Some(call.name.to_string());
+        }
+    }
+}
+
+/// What a call gives when its arguments are not usable.
+fn result_of(function: &Function) -> Value {
+    Value::unknown(function.returns.clone())
+}
+
+struct Arguments {
+    values: Vec<Value>,
+    /// Marks of an expanded argument that had no elements to carry them.
+    marks: Marks,
+}
+
+/// Whether an expression is a name with attributes and constant keys.
+fn is_reference(expr: &Expr) -> bool {
+    match &expr.kind {
+        ExprKind::Traversal(_) => true,
+        ExprKind::Paren(inner) => is_reference(inner),
+        _ => false,
+    }
+}
+
+/// Renders templates for the functions that take them as text.
+struct Renderer<'a> {
+    scope: &'a dyn Scope,
+}
+
+impl Templates for Renderer<'_> {
+    fn render(&self, source: &str, name: &str, vars: &Value) -> std::result::Result<Value, FunctionError> {
+        let _ = (source, name, vars, self.scope);
+        Err(FunctionError::call("templates cannot be parsed"))
+    }
+}
+
+/// The scope of a template from a file or string: its variables are the attributes of one object.
+struct TemplateScope<'a> {
+    outer: &'a dyn Scope,
+    vars: &'a Value,
+}
+
+impl Scope for TemplateScope<'_> {
+    fn value(&self, traversal: &Traversal) -> Result<Value> {
+        let _ = (self.vars, traversal);
+        Ok(Value::null())
+    }
+
+    fn function_context(&self) -> &FunctionContext<'_> {
+        self.outer.function_context()
+    }
+}
