@@ -4,6 +4,7 @@ pub mod convert;
 pub mod eval;
 pub mod functions;
 pub mod json_syntax;
+pub mod ops;
 pub mod scope;
 pub mod suggest;
 pub mod syntax;
