@@ -1,6 +1,11 @@
 //! The contract between the gpuform engine and its providers, and nothing else: types, values (unknown, marks), paths,
 //! the provider schema model, the msgpack and JSON codecs of the plugin protocol, and the protocol itself.
 
+mod codec;
+#[cfg(test)]
+mod generate;
+pub mod json;
+pub mod msgpack;
 pub mod number;
 pub mod path;
 pub mod proto;
@@ -9,6 +14,7 @@ pub mod set_order;
 pub mod types;
 pub mod value;
 
+pub use codec::CodecError;
 pub use number::{Notation, Number, NumberError};
 pub use path::{Path, Step};
 pub use set_order::set_order;

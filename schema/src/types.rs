@@ -19,27 +19,49 @@ pub enum Type {
     Object(Arc<ObjectType>),
 }
 
-/// The attributes of an object type, sorted by name.
-#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Debug)]
+/// The attributes of an object type, sorted by name. The names can be shared with the objects of the type.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct ObjectType {
-    attrs: Vec<(Str, Type)>,
+    names: Arc<[Str]>,
+    types: Box<[Type]>,
 }
 
 impl ObjectType {
+    /// An object type whose sorted, distinct names are shared; there are as many types.
+    pub(crate) fn with_names(names: Arc<[Str]>, types: Vec<Type>) -> ObjectType {
+        debug_assert!(names.len() == types.len() && names.is_sorted());
+        ObjectType { names, types: types.into() }
+    }
+
+    /// The names of the attributes, sorted.
+    pub fn names(&self) -> &Arc<[Str]> {
+        &self.names
+    }
+
+    /// The types of the attributes, in the order of the names.
+    pub fn types(&self) -> &[Type] {
+        &self.types
+    }
+
     pub fn get(&self, name: &str) -> Option<&Type> {
-        self.attrs.binary_search_by(|(n, _)| (**n).cmp(name)).ok().map(|i| &self.attrs[i].1)
+        self.position(name).and_then(|i| self.types.get(i))
+    }
+
+    /// Where among the sorted names this one is.
+    pub fn position(&self, name: &str) -> Option<usize> {
+        self.names.binary_search_by(|n| (**n).cmp(name)).ok()
     }
 
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (&Str, &Type)> {
-        self.attrs.iter().map(|(n, t)| (n, t))
+        self.names.iter().zip(&self.types)
     }
 
     pub fn len(&self) -> usize {
-        self.attrs.len()
+        self.types.len()
     }
 
     pub fn is_empty(&self) -> bool {
-        self.attrs.is_empty()
+        self.types.is_empty()
     }
 }
 
@@ -47,7 +69,14 @@ impl<S: Into<Str>> FromIterator<(S, Type)> for ObjectType {
     /// Of duplicate names the last wins.
     fn from_iter<I: IntoIterator<Item = (S, Type)>>(iter: I) -> Self {
         let map: std::collections::BTreeMap<Str, Type> = iter.into_iter().map(|(n, t)| (n.into(), t)).collect();
-        ObjectType { attrs: map.into_iter().collect() }
+        let (names, types): (Vec<Str>, Vec<Type>) = map.into_iter().unzip();
+        ObjectType { names: names.into(), types: types.into() }
+    }
+}
+
+impl Default for ObjectType {
+    fn default() -> Self {
+        ObjectType::from_iter::<[(Str, Type); 0]>([])
     }
 }
 

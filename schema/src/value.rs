@@ -6,7 +6,7 @@
 use crate::number::Number;
 use crate::path::{Path, Step};
 use crate::set_order::into_set_elements;
-use crate::types::Type;
+use crate::types::{ObjectType, Type};
 use std::fmt;
 use std::sync::Arc;
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
@@ -173,7 +173,29 @@ impl Value {
         Value::refined(ty, Refinement { not_null: true, ..Refinement::default() })
     }
 
+    /// An unknown value of which something is known; where that leaves only one value, that value, and where it fixes
+    /// the length of a list, a list of unknown elements.
     pub fn refined(ty: Type, refinement: Refinement) -> Value {
+        /// Longer lists stay unknown: a provider may claim any length.
+        const LONGEST_LIST: u64 = 1024;
+        if refinement.not_null {
+            let length = refinement.min_len.or(Some(0)).filter(|n| refinement.max_len == Some(*n));
+            match (&ty, length, &refinement.min, &refinement.max) {
+                (Type::List(e), Some(n @ 0..=LONGEST_LIST), ..) => {
+                    let items = vec![Value::unknown((**e).clone()); n as usize];
+                    return Value::list((**e).clone(), items);
+                }
+                (Type::Set(e), Some(0), ..) => return Value::set((**e).clone(), Vec::new()),
+                (Type::Set(e), Some(1), ..) => {
+                    return Value::set((**e).clone(), vec![Value::unknown((**e).clone())]);
+                }
+                (Type::Map(e), Some(0), ..) => return Value::map::<Str>((**e).clone(), []),
+                (Type::Number, _, Some((min, true)), Some((max, true))) if min == max => {
+                    return Value::Number(min.clone());
+                }
+                _ => {}
+            }
+        }
         Value::Unknown(Arc::new(Unknown { ty, refinement }))
     }
 
@@ -368,7 +390,10 @@ impl Value {
             Value::Set(c) => Type::set(c.element.clone()),
             Value::Map(m) => Type::map(m.element.clone()),
             Value::Tuple(items) => Type::tuple(items.iter().map(Value::ty)),
-            Value::Object(o) => Type::object(o.iter().map(|(n, v)| (n.clone(), v.ty()))),
+            Value::Object(o) => {
+                let types = o.values.iter().map(Value::ty).collect();
+                Type::Object(Arc::new(ObjectType::with_names(o.names.clone(), types)))
+            }
             Value::Marked(m) => m.value.ty(),
         }
     }
