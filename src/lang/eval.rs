@@ -12,8 +12,10 @@ pub use mention::{compact, mentions};
 
 use crate::diag::{Diagnostic, Diagnostics, Range, Result};
 use crate::lang::convert::convert;
-use crate::lang::scope::{Locals, Scope};
+use crate::lang::ops::{self, OpError};
+use crate::lang::scope::{EmptyScope, Locals, Scope};
 use crate::lang::syntax::{BinaryOp, Expr, ExprKind, Target, Traversal, UnaryOp};
+use crate::lang::visit::Met;
 use gpuform_schema::{Marks, Type, Value};
 
 /// Where evaluation happens and how much it says.
@@ -43,6 +45,24 @@ impl Expr {
     /// value is of no use but its type may be.
     pub fn eval_in(&self, scope: &dyn Scope, locals: Option<&Locals>, diags: &mut Diagnostics) -> Value {
         Cx { scope, locals, quiet: false }.eval(self, diags)
+    }
+
+    /// The value of an expression that may hold neither references nor function calls. `None` after errors.
+    pub fn eval_constant(&self, diags: &mut Diagnostics) -> Option<Value> {
+        let before = diags.len();
+        self.visit(&mut |met| match met {
+            Met::Traversal(t) => {
+                diags.error("Variables not allowed", "Only literal values can be used here.", t.range());
+            }
+            Met::Call(_, range) => {
+                diags.error("Function calls not allowed", "Only literal values can be used here.", range);
+            }
+        });
+        if diags.len() > before {
+            return None;
+        }
+        let value = self.eval_in(&EmptyScope::default(), None, diags);
+        (diags.len() == before).then_some(value)
     }
 
     /// The value of the expression, converted to a type.
@@ -92,7 +112,7 @@ impl<'a> Cx<'a> {
                 let value = self.eval(source, diags);
                 self.steps(value, steps, expr, diags)
             }
-            ExprKind::Splat { source, full: _, rest, range } => self.splat(source, rest, *range, expr, diags),
+            ExprKind::Splat { source, rest, .. } => self.splat(source, rest, expr, diags),
             ExprKind::Call(call) => self.call(call, expr, diags),
             ExprKind::Conditional(arms) => self.conditional(arms, expr, diags),
             ExprKind::Unary(op, operand) => self.unary(*op, operand, expr, diags),
@@ -129,48 +149,91 @@ impl<'a> Cx<'a> {
         Some(self.scope.value(t).map(|v| (v, usize::from(t.consumed))))
     }
 
+    /// Both arms are evaluated for the type that they have in common; what is wrong with one counts only if it is chosen.
     fn conditional(self, [condition, then, otherwise]: &[Expr; 3], expr: &Expr, diags: &mut Diagnostics) -> Value {
-        let _ = (then, otherwise, expr);
-        match self.condition(condition, diags) {
-            Some((Some(true), marks)) => self.eval(then, diags).with_marks(marks),
-            Some((Some(false), marks)) => self.eval(otherwise, diags).with_marks(marks),
-            _ => Value::unknown(Type::Dynamic),
+        let mut condition_diags = Diagnostics::new();
+        let chooser = self.eval(condition, &mut condition_diags);
+        let arm = |arm: &Expr, wanted: bool| {
+            let mut diags = Diagnostics::new();
+            let chosen = chooser.as_bool() == Some(wanted);
+            let value = if chosen { self } else { self.quietly() }.eval(arm, &mut diags);
+            (value, diags)
+        };
+        let (then_value, then_diags) = arm(then, true);
+        let (otherwise_value, otherwise_diags) = arm(otherwise, false);
+        match ops::conditional::<OpError>(&chooser, Ok(then_value), Ok(otherwise_value)) {
+            Ok(value) => {
+                diags.extend(condition_diags);
+                match chooser.as_bool() {
+                    Some(true) => diags.extend(then_diags),
+                    Some(false) => diags.extend(otherwise_diags),
+                    None => {}
+                }
+                value
+            }
+            Err(e) if e.operand.is_some() => {
+                diags.extend(condition_diags);
+                self.fail_op(diags, expr, condition.range, e)
+            }
+            Err(e) => self.fail_op(diags, expr, then.range.to(otherwise.range), e),
         }
     }
 
-    /// Whether a condition holds (`None` while it is unknown) and its marks; `None` after an error.
-    fn condition(self, condition: &Expr, diags: &mut Diagnostics) -> Option<(Option<bool>, Marks)> {
+    /// Whether the condition of a template directive holds (`None` while it is unknown, and after an error) and its
+    /// marks.
+    fn condition(self, condition: &Expr, whole: &Expr, diags: &mut Diagnostics) -> (Option<bool>, Marks) {
         let before = diags.len();
         let value = self.eval(condition, diags);
-        if diags.len() > before {
-            return None;
-        }
-        let (inner, marks) = value.unmark();
-        match inner {
-            Value::Bool(b) => return Some((Some(*b), marks)),
-            Value::Null(_) => self.fail(diags, condition, condition.range, "Null condition", || {
-                "The condition is null; it must be true or false.".into()
-            }),
-            other => match convert(other, &Type::Bool) {
-                Ok(Value::Bool(b)) => return Some((Some(b), marks)),
-                Ok(_) => return Some((None, marks)),
-                Err(e) => self.fail(diags, condition, condition.range, "Incorrect condition type", || {
-                    format!("The condition must be true or false: {e}.")
-                }),
-            },
-        }
-        None
+        let chosen = match ops::choose(&value) {
+            Ok(chosen) => chosen,
+            Err(e) => {
+                if diags.len() == before {
+                    self.fail_op(diags, whole, condition.range, e);
+                }
+                None
+            }
+        };
+        (chosen, value.marks())
     }
 
     fn unary(self, op: UnaryOp, operand: &Expr, expr: &Expr, diags: &mut Diagnostics) -> Value {
+        let before = diags.len();
         let value = self.eval(operand, diags);
-        self.fail(diags, expr, expr.range, "Operation failed", || format!("{op:?} is not supported for {value:?}."));
-        Value::unknown(Type::Dynamic)
+        match ops::unary(op, &value) {
+            _ if diags.len() > before => {}
+            Ok(value) => return value,
+            Err(e) => {
+                let at = if e.summary == ops::INVALID_OPERAND { operand.range } else { expr.range };
+                self.fail_op(diags, expr, at, e);
+            }
+        }
+        Value::unknown(if op == UnaryOp::Neg { Type::Number } else { Type::Bool })
     }
 
     fn binary(self, op: BinaryOp, [left, right]: &[Expr; 2], expr: &Expr, diags: &mut Diagnostics) -> Value {
+        let before = diags.len();
         let (l, r) = (self.eval(left, diags), self.eval(right, diags));
-        self.fail(diags, expr, expr.range, "Operation failed", || format!("{op:?} is not supported: {l:?}, {r:?}."));
+        match ops::binary(op, &l, &r) {
+            _ if diags.len() > before => {}
+            Ok(value) => return value,
+            Err(e) => {
+                let at = match e.operand {
+                    Some(0) if e.summary == ops::INVALID_OPERAND => left.range,
+                    Some(_) if e.summary == ops::INVALID_OPERAND => right.range,
+                    _ => expr.range,
+                };
+                self.fail_op(diags, expr, at, e);
+            }
+        }
+        Value::unknown(match op {
+            BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::Div | BinaryOp::Rem => Type::Number,
+            _ => Type::Bool,
+        })
+    }
+
+    /// Records the failure of an operation; gives the unknown value that stands for its result.
+    fn fail_op(self, diags: &mut Diagnostics, cause: &Expr, subject: Range, e: OpError) -> Value {
+        self.fail(diags, cause, subject, e.summary, || e.detail);
         Value::unknown(Type::Dynamic)
     }
 

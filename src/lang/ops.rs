@@ -29,6 +29,9 @@ impl OpError {
     }
 }
 
+/// Summary of the failure of an operator whose operand is of the wrong type.
+pub const INVALID_OPERAND: &str = "Invalid operand";
+
 type Result<T> = std::result::Result<T, OpError>;
 
 // ---- operators of one and two operands
@@ -79,7 +82,7 @@ pub fn unary(op: UnaryOp, value: &Value) -> Result<Value> {
 fn operand(value: &Value, ty: &Type, position: Option<usize>) -> Result<Value> {
     let value = convert(value, ty).map_err(|e| OpError {
         operand: position,
-        ..OpError::new("Invalid operand", format!("This operand does not suit the operator: {e}."))
+        ..OpError::new(INVALID_OPERAND, format!("This operand does not suit the operator: {e}."))
     })?;
     if value.is_null() {
         return Err(OpError { operand: position, ..OpError::new("Operation failed", "An operand must not be null.") });

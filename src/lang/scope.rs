@@ -5,6 +5,7 @@ use crate::diag::{Diagnostic, Result};
 use crate::lang::functions::FunctionContext;
 use crate::lang::syntax::{Call, Traversal};
 use gpuform_schema::{Str, Value};
+use std::path::Path;
 
 /// Where the names in an expression get their values from.
 pub trait Scope: Sync {
@@ -38,6 +39,21 @@ pub trait Scope: Sync {
 /// A scope without any objects: literals and functions only.
 pub struct EmptyScope<'a> {
     pub functions: FunctionContext<'a>,
+}
+
+impl Default for EmptyScope<'_> {
+    /// With functions that see no files but those of the working directory, and no plan.
+    fn default() -> Self {
+        EmptyScope {
+            functions: FunctionContext {
+                base_dir: Path::new("."),
+                home: None,
+                plan_timestamp: None,
+                impure: true,
+                templates: None,
+            },
+        }
+    }
 }
 
 impl Scope for EmptyScope<'_> {

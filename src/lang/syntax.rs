@@ -72,6 +72,9 @@ pub enum StepKind {
     /// `.0`
     LegacyIndex(u64),
     Index(Box<Expr>),
+    /// Only in the `rest` of a full splat: another splat, applied to each element. A full one takes all steps after
+    /// it, an attribute-only one the attributes and legacy indexes that follow.
+    Splat { full: bool },
 }
 
 /// Position of a declared object in its module's tables (`config::Module`).

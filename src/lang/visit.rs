@@ -9,7 +9,8 @@ use gpuform_schema::Str;
 pub enum Met<'a> {
     /// A name that is not a variable of a loop inside the expression.
     Traversal(&'a Traversal),
-    Call(&'a Call),
+    /// A function call with the range of the whole call.
+    Call(&'a Call, Range),
 }
 
 impl Traversal {
@@ -62,7 +63,7 @@ impl<'a> Walk<'a, '_> {
                 self.steps(rest);
             }
             ExprKind::Call(call) => {
-                (self.f)(Met::Call(call));
+                (self.f)(Met::Call(call, expr.range));
                 call.args.iter().for_each(|a| self.expr(a));
             }
             ExprKind::Conditional(parts) => parts.iter().for_each(|e| self.expr(e)),

@@ -2,6 +2,7 @@
 //! safe to show.
 
 use crate::diag::MentionedValue;
+use crate::lang::ops;
 use crate::lang::scope::{Locals, Scope};
 use crate::lang::syntax::{Expr, ExprKind, Step, StepKind, Target, Traversal};
 use gpuform_schema::{Marks, Type, Value};
@@ -40,12 +41,13 @@ fn mention(t: &Traversal, scope: &dyn Scope, locals: Option<&Locals>, found: &mu
     let mut used = consumed;
     for step in t.steps.iter().skip(consumed) {
         let part = match &step.kind {
-            StepKind::Attr(name) => super::access::attribute(&value, name),
-            StepKind::LegacyIndex(i) => super::access::index(&value, &Value::number(*i)),
+            StepKind::Attr(name) => ops::attribute(&value, name),
+            StepKind::LegacyIndex(i) => ops::index(&value, &Value::number(*i)),
             StepKind::Index(key) => match &key.kind {
-                ExprKind::Literal(k) => super::access::index(&value, k),
+                ExprKind::Literal(k) => ops::index(&value, k),
                 _ => break,
             },
+            StepKind::Splat { .. } => break,
         };
         let Ok(part) = part else { break };
         value = part;
@@ -69,6 +71,7 @@ fn written(root: &str, steps: &[Step]) -> String {
                 ExprKind::Literal(Value::Number(n)) => write!(text, "[{n}]"),
                 _ => write!(text, "[...]"),
             },
+            StepKind::Splat { full } => write!(text, "{}", if *full { "[*]" } else { ".*" }),
         };
     }
     text
