@@ -11,6 +11,7 @@ from .calls import Call
 
 #: Services that speak AWS's JSON protocols; all others here speak XML.
 JSON_SERVICES = {"kms", "ssm", "dlm", "logs", "dynamodb", "pricing", "servicequotas", "secretsmanager"}
+REQUEST_ID = re.compile(rb"(<(?:requestId|RequestId|RequestID)>)[^<]*")
 ERROR_CODE = re.compile(rb"<Code>([^<]+)</Code>")
 
 
@@ -22,11 +23,18 @@ class Answer:
         self.headers = headers
         self.body = body
 
-    def header(self, name):
-        for key, value in self.headers:
-            if key.lower() == name.lower():
-                return value
-        return None
+    def name(self, request_id):
+        """Gives the answer this request ID, in its headers and where XML has one, in place of moto's."""
+        self.body = REQUEST_ID.sub(lambda found: found.group(1) + request_id.encode(), self.body)
+        replaced = {"x-amzn-requestid", "x-amz-request-id", "content-length"}
+        self.headers = [(key, value) for key, value in self.headers if key.lower() not in replaced or self.is_head(key)]
+        self.headers += [("x-amzn-RequestId", request_id), ("x-amz-request-id", request_id)]
+        if not any(key.lower() == "content-length" for key, _ in self.headers):
+            self.headers.append(("Content-Length", str(len(self.body))))
+
+    def is_head(self, key):
+        """Whether a header is the length of a body that is not sent, as in answers to HEAD."""
+        return key.lower() == "content-length" and not self.body
 
 
 def error_answer(call: Call, status, code, message, request_id):

@@ -79,30 +79,35 @@ class Limits:
                 return None
         return THROTTLED.get(call.service, THROTTLED_ELSEWHERE)
 
-    def choose_zone(self, instance_type, zones, wanted):
-        """The zone to launch in: `wanted`, or the first of `zones` that has capacity when it is None.
+    def free_zones(self, instance_type, zones, number=1):
+        """Those of `zones` that have capacity for `number` more instances."""
+        return [zone for zone in zones if self.capacity.get((instance_type, zone), number) >= number]
 
-        Raises InsufficientInstanceCapacity with AWS's wording, which names the zones that have capacity.
-        """
-        free = [zone for zone in zones if self.capacity.get((instance_type, zone), 1) > 0]
-        if wanted is None:
-            if free:
-                return free[0]
+    def choose_zone(self, instance_type, zones, spot=False):
+        """The first of `zones` that has capacity. Raises InsufficientInstanceCapacity."""
+        free = self.free_zones(instance_type, zones)
+        if not free:
+            self.refuse(instance_type, None, [], spot)
+        return free[0]
+
+    def refuse(self, instance_type, zone, free_zones, spot=False):
+        """Raises InsufficientInstanceCapacity for a launch in `zone` (None: in any), with AWS's wording."""
+        if spot:
+            raise LaunchRefused(message="There is no Spot capacity available that matches your request.")
+        if zone is None:
             raise LaunchRefused(
                 message=f"We currently do not have sufficient {instance_type} capacity in zones with support for the "
                 "requested configuration. Our system will be working on provisioning additional capacity."
             )
-        if wanted in free:
-            return wanted
         advice = ""
-        if free:
+        if free_zones:
             advice = (
                 f" You can currently get {instance_type} capacity by not specifying an Availability Zone in your "
-                f"request or choosing {', '.join(free)}."
+                f"request or choosing {', '.join(free_zones)}."
             )
         raise LaunchRefused(
             message=f"We currently do not have sufficient {instance_type} capacity in the Availability Zone you "
-            f"requested ({wanted}). Our system will be working on provisioning additional capacity.{advice}"
+            f"requested ({zone}). Our system will be working on provisioning additional capacity.{advice}"
         )
 
     def launchable(self, instance_type, zone):

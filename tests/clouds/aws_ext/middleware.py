@@ -8,6 +8,7 @@ import socket
 import sys
 import threading
 import time
+import traceback
 import uuid
 
 from .admin import Admin
@@ -48,10 +49,10 @@ class Middleware:
         if self.apply(entry, call, "drop_before"):
             self.drop(environ, entry, None)
         answer = self.refusal(entry, call, request_id) or self.pass_on(environ, call, request_id)
+        answer.name(request_id)
         if self.apply(entry, call, "drop_after"):
             self.drop(environ, entry, error_code(answer))
-        shown_id = answer.header("x-amzn-requestid") or answer.header("x-amz-request-id") or request_id
-        self.log.finish(entry, answer.status, error_code(answer), shown_id)
+        self.log.finish(entry, answer.status, error_code(answer), request_id)
         if self.verbose:
             print(f"{call.service} {call.action} {answer.status} {entry['error'] or ''}", file=sys.stderr)
         return answer
@@ -71,12 +72,18 @@ class Middleware:
         return None
 
     def pass_on(self, environ, call, request_id):
-        """Moto's answer; what moto does not implement becomes the error that AWS gives for an unknown action."""
+        """Moto's answer; what moto does not implement becomes the error that AWS gives for an unknown action.
+
+        A bug in moto or here is answered as a failure of the service, which clients may retry, and shown on stderr.
+        """
         try:
             with self.lock:
                 return run(self.application, environ)
         except NotImplementedError as error:
             return error_answer(call, 400, "InvalidAction", f"{call.action} is not served by this test cloud: {error}", request_id)
+        except Exception as error:
+            traceback.print_exc()
+            return error_answer(call, 500, "InternalError", f"{type(error).__name__}: {error}", request_id)
 
     def drop(self, environ, entry, error):
         self.log.finish(entry, "dropped", error, None)
