@@ -1,1 +1,3 @@
 //! Configuration: loading and merging files, static validation, the tree of modules.
+
+pub mod model;

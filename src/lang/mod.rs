@@ -5,6 +5,7 @@ pub mod eval;
 pub mod functions;
 pub mod json_syntax;
 pub mod ops;
+pub mod parse;
 pub mod render;
 pub mod scope;
 pub mod suggest;
