@@ -2,7 +2,7 @@
 
 use std::error::Error;
 
-const FILES: [&str; 4] = ["tfplugin6.proto", "tfplugin5.proto", "plugin.proto", "health.proto"];
+const FILES: [&str; 5] = ["tfplugin6.proto", "tfplugin5.proto", "undecoded.proto", "plugin.proto", "health.proto"];
 
 fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo:rerun-if-changed=proto");

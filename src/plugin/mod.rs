@@ -5,6 +5,18 @@
 //! protocol 5 and 6 do the encoding. Provider diagnostics carry attribute paths, which the engine resolves to source
 //! ranges. Nothing here knows states, plans or configurations.
 
+mod client;
+mod handshake;
+mod host;
+pub mod log;
+mod process;
+mod schema_cache;
+mod schemas;
+mod tls;
+
+pub use handshake::{Address, Protocol, ReattachTo, parse_reattach};
+pub use host::{Host, Options};
+
 use crate::diag::Diagnostics;
 use async_trait::async_trait;
 use gpuform_schema::schema::{FunctionSignature, ProviderSchema, Schema, ServerCapabilities};
