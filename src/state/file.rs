@@ -4,7 +4,6 @@
 
 pub(super) mod json;
 pub(super) mod reader;
-mod value;
 pub(super) mod writer;
 
 pub use reader::read;
@@ -36,11 +35,13 @@ pub struct Stored {
 }
 
 /// The state as the text of a state file.
-pub fn to_bytes(state: &State) -> Vec<u8> {
+///
+/// # Errors
+/// An output whose value cannot be stored because it is not wholly known or is marked.
+pub fn to_bytes(state: &State) -> std::io::Result<Vec<u8>> {
     let mut out = Vec::with_capacity(4096);
-    // Writing to memory cannot fail.
-    let _ = write(state, &mut out);
-    out
+    write(state, &mut out)?;
+    Ok(out)
 }
 
 #[cfg(test)]

@@ -109,8 +109,9 @@ impl Journal {
         let open = recovery
             .pending
             .iter()
-            .map(|i| (i.operation, record::encode(&Record::Intent(Box::new(i.clone())))))
-            .collect();
+            .map(|i| Ok((i.operation, record::encode(&Record::Intent(Box::new(i.clone())))?)))
+            .collect::<std::io::Result<_>>()
+            .map_err(|e| failure(path, &e))?;
         Journal::open(path, frames, recovery.next_operation, open)
     }
 
@@ -146,19 +147,26 @@ impl Journal {
     /// Appends a record; await the result to know that it is durable, or drop it where that does not matter yet.
     /// Once one record could not be written, all later ones fail as well.
     pub fn append(&self, record: &Record) -> Durable {
-        let payload = record::encode(record);
-        match record {
-            Record::Intent(i) => {
-                self.open_intents().insert(i.operation, payload.clone());
-            }
-            Record::Finished { operation, .. } => {
-                self.open_intents().remove(operation);
-            }
-            Record::Changes(_) | Record::Saving { .. } => {}
-        }
         let (waiter, durable) = oneshot::channel();
-        // If the writer has ended, the dropped waiter tells the caller.
-        let _ = self.queue.send(Entry::Record { payload, waiter });
+        match record::encode(record) {
+            Err(e) => {
+                // The receiver is still in our hands.
+                let _ = waiter.send(Err(e.to_string().into()));
+            }
+            Ok(payload) => {
+                match record {
+                    Record::Intent(i) => {
+                        self.open_intents().insert(i.operation, payload.clone());
+                    }
+                    Record::Finished { operation, .. } => {
+                        self.open_intents().remove(operation);
+                    }
+                    Record::Changes(_) | Record::Saving { .. } => {}
+                }
+                // If the writer has ended, the dropped waiter tells the caller.
+                let _ = self.queue.send(Entry::Record { payload, waiter });
+            }
+        }
         Durable { path: self.path.clone(), durable }
     }
 

@@ -9,7 +9,7 @@ use crate::state::{
     OutputValue, ResourceState, State,
 };
 use base64::Engine as _;
-use gpuform_schema::{Path, Step, Str};
+use gpuform_schema::{Path, Step, Str, json};
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
@@ -521,8 +521,8 @@ struct OutputText<'a> {
 }
 
 fn output(o: &OutputText<'_>) -> std::result::Result<OutputValue, String> {
-    let ty = super::value::type_from_json(o.r#type.get())?;
-    let value = super::value::value_from_json(o.value.get(), &ty)?;
+    let ty = json::type_from_json(o.r#type.get()).map_err(|e| e.to_string())?;
+    let value = json::decode(o.value.get(), &ty, json::ExtraAttributes::Refuse).map_err(|e| e.to_string())?;
     Ok(OutputValue { value, sensitive: o.sensitive })
 }
 

@@ -6,13 +6,13 @@ use crate::state::{
     Attributes, CheckResult, DeposedKey, InstanceState, ObjectState, ObjectStatus, OutputValue, ResourceState, State,
 };
 use base64::Engine as _;
-use gpuform_schema::{Path, Step, Str};
+use gpuform_schema::{Path, Step, Str, json};
 use std::io::{self, Write};
 
 /// Writes the state as a state file. Buffers by itself.
 ///
 /// # Errors
-/// Those of `out`.
+/// Those of `out`, and an output whose value cannot be stored because it is not wholly known or is marked.
 pub fn write(state: &State, out: impl Write) -> io::Result<()> {
     let mut j = Json::new(out);
     j.open(b'{');
@@ -56,10 +56,13 @@ pub fn write(state: &State, out: impl Write) -> io::Result<()> {
 /// An output without its name.
 pub fn write_output<W: Write>(j: &mut Json<W>, output: &OutputValue) -> io::Result<()> {
     j.open(b'{');
+    let ty = output.value.ty();
+    let mut text = String::new();
+    json::encode(&output.value, &ty, &mut text).map_err(io::Error::other)?;
     j.key("value");
-    j.raw(&super::value::value_to_json(&output.value));
+    j.raw(&text);
     j.key("type");
-    j.raw(&super::value::type_to_json(&output.value.ty()));
+    j.raw(&json::type_to_json(&ty));
     if output.sensitive {
         j.key("sensitive");
         j.display(true);

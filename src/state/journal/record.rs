@@ -147,11 +147,13 @@ fn optional(j: &mut Out, key: &str, value: Option<impl std::fmt::Display>) {
 }
 
 /// The text of a record.
-pub fn encode(record: &Record) -> Vec<u8> {
+///
+/// # Errors
+/// An output whose value cannot be stored.
+pub fn encode(record: &Record) -> io::Result<Vec<u8>> {
     let mut j = Json::in_memory();
-    // Writing to memory cannot fail.
-    let _ = write_record(&mut j, record);
-    j.into_bytes()
+    write_record(&mut j, record)?;
+    Ok(j.into_bytes())
 }
 
 fn write_record(j: &mut Out, record: &Record) -> io::Result<()> {

@@ -45,7 +45,7 @@ fn finished(operation: u64, changes: Vec<Change>) -> Record {
 
 fn stored(mut state: State, serial: u64) -> Stored {
     state.serial = serial;
-    let fingerprint = Fingerprint::of(&file::to_bytes(&state));
+    let fingerprint = Fingerprint::of(&file::to_bytes(&state).unwrap());
     Stored { state, fingerprint }
 }
 
@@ -350,7 +350,7 @@ proptest! {
             Record::Saving { serial: n, fingerprint: Fingerprint { length: n, crc: n as u32 } },
         ];
         for record in records {
-            let payload = record::encode(&record);
+            let payload = record::encode(&record).unwrap();
             prop_assert_eq!(record::Decoder::default().decode(&payload), Ok(record));
         }
     }
