@@ -1,3 +1,1 @@
 //! The command line: one file per command, argument forms, and views (human, JSON).
-
-pub mod console;
