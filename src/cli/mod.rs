@@ -1,1 +1,3 @@
 //! The command line: one file per command, argument forms, and views (human, JSON).
+
+pub mod console;

@@ -1,5 +1,6 @@
 //! The expression language: syntax trees, evaluation, conversion, type constraints, functions.
 
+pub mod body;
 pub mod convert;
 pub mod eval;
 pub mod functions;

@@ -19,6 +19,11 @@ pub trait Scope: Sync {
     /// What functions may know of the world: paths, the time of the plan.
     fn function_context(&self) -> &FunctionContext<'_>;
 
+    /// Whether the expression is part of a template file or string, which cannot render further ones.
+    fn in_template(&self) -> bool {
+        false
+    }
+
     /// Calls `provider::NAME::FUNCTION`.
     ///
     /// # Errors

@@ -1,8 +1,9 @@
 //! Function calls, and the functions that must see their arguments as expressions: `try`, `can`, `templatestring`.
 
 use super::Cx;
-use crate::diag::{Diagnostics, Range, Result};
+use crate::diag::{Diagnostic, Diagnostics, Range, Result, Sources};
 use crate::lang::functions::{self, Function, FunctionContext, FunctionError, Templates};
+use crate::lang::parse;
 use crate::lang::scope::Scope;
 use crate::lang::suggest::did_you_mean;
 use crate::lang::syntax::{Call, Expr, ExprKind, Traversal};
@@ -20,11 +21,17 @@ impl Cx<'_> {
         match function.name {
             "try" => return self.call_try(call, expr, diags),
             "can" => return self.call_can(call, expr, diags),
+            "templatefile" | "templatestring" if self.scope.in_template() => {
+                self.fail_call(diags, expr, expr.range, call, "Error in function call", || {
+                    format!("Call to function {:?} failed: a template cannot render another template.", function.name)
+                });
+                return Value::unknown(Type::Dynamic);
+            }
             "templatestring" => {
                 if let Some(template) = call.args.first()
                     && !is_reference(template)
                 {
-                    self.fail_call(diags, expr, template.range, call, "Invalid function argument", || {
+                    self.fail_call(diags, expr, start_of(template), call, "Invalid function argument", || {
                         "Invalid value for \"template\": it must be a direct reference to the string that holds the \
                          template, such as local.greeting or data.x.y.content."
                             .into()
@@ -156,7 +163,7 @@ impl Cx<'_> {
     fn function_failed(self, e: &FunctionError, call: &Call, expr: &Expr, diags: &mut Diagnostics) {
         let at = e.argument_index().and_then(|i| call.args.get(i).or(call.args.last()));
         let subject = match (e.kind, at) {
-            (_, Some(arg)) => arg.range,
+            (_, Some(arg)) => start_of(arg),
             _ => expr.range,
         };
         self.fail_call(diags, expr, subject, call, e.summary(), || match e.kind {
@@ -195,12 +202,22 @@ struct Arguments {
     marks: Marks,
 }
 
-/// Whether an expression is a name with attributes and constant keys.
+/// Whether an expression is a name with attributes and keys.
 fn is_reference(expr: &Expr) -> bool {
+    matches!(expr.kind, ExprKind::Traversal(_))
+}
+
+/// What Terraform underlines of an argument to blame: brackets and calls only at their beginning.
+fn start_of(expr: &Expr) -> Range {
+    let first = |n: u32| Range { end: (expr.range.start + n).min(expr.range.end), ..expr.range };
     match &expr.kind {
-        ExprKind::Traversal(_) => true,
-        ExprKind::Paren(inner) => is_reference(inner),
-        _ => false,
+        ExprKind::Tuple(_) | ExprKind::Object(_) | ExprKind::For(_) => first(1),
+        ExprKind::Unary(..) => first(1),
+        ExprKind::Call(call) => Range { end: call.name_range.end + 1, ..call.name_range },
+        ExprKind::Conditional(parts) => start_of(&parts[0]),
+        ExprKind::Binary(_, operands) => start_of(&operands[0]),
+        ExprKind::Splat { range, .. } => *range,
+        _ => expr.range,
     }
 }
 
@@ -211,8 +228,48 @@ struct Renderer<'a> {
 
 impl Templates for Renderer<'_> {
     fn render(&self, source: &str, name: &str, vars: &Value) -> std::result::Result<Value, FunctionError> {
-        let _ = (source, name, vars, self.scope);
-        Err(FunctionError::call("templates cannot be parsed"))
+        // A registry of its own: the template is no file of the configuration, and is gone after the call.
+        let sources = Sources::default();
+        let file = sources.add(name, source);
+        let described = |diags: Diagnostics| {
+            let texts = diags.into_iter().map(|d| {
+                let at = d.subject.map(|r| format!("{}: ", sources.describe(r))).unwrap_or_default();
+                format!("{at}{}; {}", d.summary, d.detail)
+            });
+            FunctionError::call(texts.collect::<Vec<_>>().join("\n"))
+        };
+        let expr = parse::parse_template(source, file, 0).map_err(&described)?;
+        let (object, marks) = vars.unmark();
+        for (variable, _) in object.entries().into_iter().flatten() {
+            if !parse::is_identifier(variable) {
+                let rule = "a name begins with a letter and has only letters, digits, underscores and dashes";
+                return Err(FunctionError::argument(
+                    1,
+                    format!("{variable:?} cannot be the name of a variable: {rule}"),
+                ));
+            }
+        }
+        let mut missing = None;
+        expr.visit_traversals(&mut |t| {
+            if object.get(&t.root).is_none() {
+                missing.get_or_insert(t);
+            }
+        });
+        if let Some(t) = missing {
+            let near = did_you_mean(&t.root, object.entries().into_iter().flatten().map(|(n, _)| &**n));
+            let at = sources.describe(t.root_range);
+            let message = format!("there is no variable {:?}, to which the template refers at {at}.{near}", &*t.root);
+            return Err(FunctionError::argument(1, message));
+        }
+        let mut diags = Diagnostics::new();
+        let value = expr.eval_in(&TemplateScope { outer: self.scope, vars: object }, None, &mut diags);
+        if !diags.is_empty() {
+            return Err(described(diags));
+        }
+        if value.is_null() {
+            return Err(FunctionError::call(format!("the result of the template {name} is null")));
+        }
+        Ok(value.with_marks(marks))
     }
 }
 
@@ -224,11 +281,17 @@ struct TemplateScope<'a> {
 
 impl Scope for TemplateScope<'_> {
     fn value(&self, traversal: &Traversal) -> Result<Value> {
-        let _ = (self.vars, traversal);
-        Ok(Value::null())
+        self.vars.get(&traversal.root).cloned().ok_or_else(|| {
+            let detail = format!("There is no variable named {:?}.", &*traversal.root);
+            Box::new(Diagnostic::error("Unknown variable", detail).at(traversal.root_range))
+        })
     }
 
     fn function_context(&self) -> &FunctionContext<'_> {
         self.outer.function_context()
+    }
+
+    fn in_template(&self) -> bool {
+        true
     }
 }
