@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl
 from moto.core import DEFAULT_ACCOUNT_ID
 from moto.core.base_backend import BackendDict
 
-from . import ec2, faults
+from . import dlm, ec2, faults
 from .errors import Answer
 from .limits import LIMITS, Bucket
 
@@ -77,6 +77,7 @@ class Admin:
 
     def remove_faults(self, query, _document):
         self.middleware.faults.remove(int(query["id"]) if "id" in query else None)
+        self.middleware.staleness.clear()
         return {}
 
     def list_calls(self, query, _document):
@@ -128,7 +129,9 @@ class Admin:
     def reset(self, _query, _document):
         with self.middleware.lock:
             BackendDict.reset()
+            dlm.clear()
         LIMITS.clear()
         self.middleware.faults.remove()
+        self.middleware.staleness.clear()
         self.middleware.log.clear()
         return {}
