@@ -1,15 +1,17 @@
 """IAM: policies that cannot be deleted while used, trust policies that must be valid, tags of instance profiles.
 
-AWS's managed policies are loaded, so that they can be attached.
+AWS's managed policies are there, so that they can be attached; they are loaded by the first IAM call.
 """
 
+import functools
 import json
-import os
 
 from moto.core.exceptions import ServiceException
 from moto.core.responses import ActionResult
 from moto.iam import urls
+from moto.iam.aws_managed_policies import aws_managed_policies_data
 from moto.iam.exceptions import DeleteConflictException
+from moto.iam.models import AWSManagedPolicy
 from moto.iam.responses import IamResponse
 
 
@@ -17,7 +19,22 @@ class MalformedPolicyDocument(ServiceException):
     code = "MalformedPolicyDocument"
 
 
+@functools.cache
+def managed_policies():
+    return json.loads(aws_managed_policies_data)
+
+
 class Response(IamResponse):
+    def call_action(self):
+        backend = self.backend
+        if not backend.aws_managed_policies:
+            backend.aws_managed_policies = [
+                AWSManagedPolicy.from_data(name, backend.account_id, backend.region_name, policy)
+                for name, policy in managed_policies().items()
+            ]
+            backend.managed_policies.update((policy.arn, policy) for policy in backend.aws_managed_policies)
+        return super().call_action()
+
     def delete_policy(self):
         policy = self.backend.get_policy(self._get_param("PolicyArn"))
         if policy.attachment_count:
@@ -57,5 +74,4 @@ def check_trust_policy(document):
 
 def install():
     """Makes moto use the classes of this file. Must run before the first IAM request."""
-    os.environ["MOTO_IAM_LOAD_MANAGED_POLICIES"] = "true"
     urls.url_paths = {"{0}/$": Response.dispatch}
