@@ -135,7 +135,7 @@ fn write_heredoc(out: &mut String, s: &str, indent: usize) {
 static VISIBLE: LazyLock<Option<regex::Regex>> =
     LazyLock::new(|| regex::Regex::new(r"^[\p{L}\p{M}\p{N}\p{P}\p{S}]$").ok());
 
-fn is_visible(c: char) -> bool {
+pub(crate) fn is_visible(c: char) -> bool {
     if c.is_ascii() {
         return c == ' ' || c.is_ascii_graphic();
     }

@@ -5,6 +5,7 @@
 //! protocol 5 and 6 do the encoding. Provider diagnostics carry attribute paths, which the engine resolves to source
 //! ranges. Nothing here knows states, plans or configurations.
 
+pub mod builtin;
 mod client;
 mod handshake;
 mod host;
