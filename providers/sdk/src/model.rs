@@ -224,15 +224,6 @@ impl NestedBlock {
         }
     }
 
-    /// The value where no block is written.
-    pub(crate) fn empty(&self) -> Value {
-        match self.nesting {
-            Nesting::Set => Value::set(self.object.ty(), Vec::new()),
-            Nesting::List => Value::list(self.object.ty(), Vec::new()),
-            _ => Value::Null(self.ty()),
-        }
-    }
-
     fn schema(&self, field: &Field) -> schema::NestedBlock {
         let mut block = self.object.block.clone();
         block.deprecated = field.deprecated.is_some();

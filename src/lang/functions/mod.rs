@@ -1,15 +1,27 @@
 //! The built-in functions: one file per family, one plain Rust function each. This file has what the evaluator calls:
 //! finding a function by name and calling it with values; `signature.rs` turns the Rust signatures into parameters.
 
+mod collection;
+mod format;
+mod mapping;
+mod numeric;
+mod pattern;
+mod real;
+mod set;
 mod signature;
 mod string;
+mod types;
 
 use crate::lang::convert::{ConvertError, convert};
+use gpuform_schema::number::Number;
 use gpuform_schema::types::Type;
 use gpuform_schema::value::{Marks, Value};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::LazyLock;
+
+/// The longest string that a function makes out of shorter ones, in bytes.
+const MAX_TEXT: usize = 64 << 20;
 
 /// A built-in function.
 pub struct Function {
@@ -210,7 +222,16 @@ fn capitalized(message: &str) -> String {
 }
 
 static FUNCTIONS: LazyLock<BTreeMap<&'static str, Function>> = LazyLock::new(|| {
-    let families = [string::functions()];
+    let families = [
+        collection::functions(),
+        format::functions(),
+        mapping::functions(),
+        numeric::functions(),
+        set::functions(),
+        string::functions(),
+        types::functions(),
+        types::special(),
+    ];
     families.into_iter().flatten().map(|f| (f.name, f)).collect()
 });
 
@@ -222,4 +243,16 @@ pub fn lookup(name: &str) -> Option<&'static Function> {
 /// All functions, sorted by name.
 pub fn all() -> impl Iterator<Item = &'static Function> {
     FUNCTIONS.values()
+}
+
+/// A whole number of machine size; `name` is what the message calls it.
+fn whole(name: &str, n: &Number) -> Result<i64, String> {
+    n.as_i64().ok_or_else(|| format!("{name:?} must be a whole number between {} and {}", i64::MIN, i64::MAX))
+}
+
+/// The value as `jsonencode` writes it.
+fn json_text(value: &Value) -> Result<String, String> {
+    let mut out = String::new();
+    gpuform_schema::json::encode_untyped(value, &mut out).map_err(|e| e.to_string())?;
+    Ok(out)
 }

@@ -1,7 +1,7 @@
 //! From Rust signatures to parameters: which Rust types stand for which parameter and result types, and the macro that
 //! registers the functions of a family. Used by the files of the families only.
 
-use super::{Function, FunctionContext, FunctionError, Implementation, Parameter};
+use super::{Function, FunctionContext, FunctionError, Implementation, Parameter, whole};
 use gpuform_schema::number::Number;
 use gpuform_schema::types::Type;
 use gpuform_schema::value::{Str, Value};
@@ -23,6 +23,7 @@ macro_rules! functions {
         )*
 
         /// The functions of this family.
+        #[allow(non_snake_case)]
         pub(super) fn functions() -> Vec<$crate::lang::functions::Function> {
             use $crate::lang::functions::signature::{Arguments, Output, Signature};
             vec![$({
@@ -31,9 +32,9 @@ macro_rules! functions {
                 $(signature.parameter::<$ty>(stringify!($param), &[$($pdoc),*]);)*
                 signature.function(|args, ctx| {
                     #[allow(unused_mut, unused_variables)]
-                    let mut args = Arguments::new(args, ctx);
+                    let (function, mut args) = ($name, Arguments::new(args, ctx));
                     $(let $param = args.next::<$ty>(stringify!($param))?;)*
-                    Output::into_value($name($($param),*))
+                    Output::into_value(function($($param),*))
                 })
             }),*]
         }
@@ -149,17 +150,41 @@ impl<'a> Argument<'a> for &'a FunctionContext<'a> {
 
 /// A Rust type that one value can be read as.
 pub(super) trait Read: Sized {
+    const NULLABLE: bool = false;
+    const TAKES_UNKNOWN: bool = false;
+    const TAKES_MARKS: bool = false;
+
     fn ty() -> Type;
     fn read(value: Value, name: &str) -> Result<Self, FunctionError>;
 }
 
 impl<'a, T: Read> Argument<'a> for T {
+    const NULLABLE: bool = T::NULLABLE;
+    const TAKES_UNKNOWN: bool = T::TAKES_UNKNOWN;
+    const TAKES_MARKS: bool = T::TAKES_MARKS;
+
     fn place() -> Place {
         Place::Positional(T::ty())
     }
     fn take(args: &mut Arguments<'a>, name: &str) -> Result<Self, FunctionError> {
         let value = args.value(name)?;
         T::read(value, name)
+    }
+}
+
+/// All further arguments.
+pub(super) struct Rest<T>(pub Vec<T>);
+
+impl<'a, T: Read> Argument<'a> for Rest<T> {
+    const NULLABLE: bool = T::NULLABLE;
+    const TAKES_UNKNOWN: bool = T::TAKES_UNKNOWN;
+    const TAKES_MARKS: bool = T::TAKES_MARKS;
+
+    fn place() -> Place {
+        Place::Variadic(T::ty())
+    }
+    fn take(args: &mut Arguments<'a>, name: &str) -> Result<Self, FunctionError> {
+        args.rest.by_ref().map(|v| T::read(v, name)).collect::<Result<_, _>>().map(Rest)
     }
 }
 
@@ -193,13 +218,11 @@ impl Read for i64 {
         Type::Number
     }
     fn read(value: Value, name: &str) -> Result<Self, FunctionError> {
-        value.as_i64().ok_or_else(|| {
-            FunctionError::call(format!("{name:?} must be a whole number between {} and {}", i64::MIN, i64::MAX))
-        })
+        whole(name, &Number::read(value, name)?).map_err(FunctionError::call)
     }
 }
 
-/// A value of any type, known itself, not null, and without marks.
+/// A value of any type that is known itself (its parts may not be), not null, and without marks.
 impl Read for Value {
     fn ty() -> Type {
         Type::Dynamic
@@ -209,67 +232,109 @@ impl Read for Value {
     }
 }
 
-/// An element type of a list, set or map, where it is not a Rust value.
-pub(super) trait Element {
+/// A value that may be null; known itself and without marks.
+pub(super) struct Nullable(pub Value);
+
+impl Read for Nullable {
+    const NULLABLE: bool = true;
+
+    fn ty() -> Type {
+        Type::Dynamic
+    }
+    fn read(value: Value, _: &str) -> Result<Self, FunctionError> {
+        Ok(Nullable(value))
+    }
+}
+
+/// A value converted to the type of `T`, not null, but it may be unknown and carries its marks.
+pub(super) struct Open<T = Value> {
+    pub value: Value,
+    of: PhantomData<T>,
+}
+
+impl<T: Kind> Read for Open<T> {
+    const TAKES_UNKNOWN: bool = true;
+    const TAKES_MARKS: bool = true;
+
+    fn ty() -> Type {
+        T::ty()
+    }
+    fn read(value: Value, _: &str) -> Result<Self, FunctionError> {
+        Ok(Open { value, of: PhantomData })
+    }
+}
+
+/// A value exactly as it was given: it may be null, unknown and marked.
+pub(super) struct Raw(pub Value);
+
+impl Read for Raw {
+    const NULLABLE: bool = true;
+    const TAKES_UNKNOWN: bool = true;
+    const TAKES_MARKS: bool = true;
+
+    fn ty() -> Type {
+        Type::Dynamic
+    }
+    fn read(value: Value, _: &str) -> Result<Self, FunctionError> {
+        Ok(Raw(value))
+    }
+}
+
+/// A Rust type that stands for a type of values.
+pub(super) trait Kind {
     fn ty() -> Type;
 }
 
-macro_rules! element {
+macro_rules! kinds {
     ($($rust:ty => $ty:expr),*) => {$(
-        impl Element for $rust {
+        impl Kind for $rust {
             fn ty() -> Type {
                 $ty
             }
         }
     )*};
 }
-element!(Str => Type::String, Number => Type::Number, bool => Type::Bool, Value => Type::Dynamic);
+kinds!(Str => Type::String, Number => Type::Number, bool => Type::Bool, Value => Type::Dynamic);
 
-/// A list whose elements are of type `T`, or null or unknown.
-pub(super) struct ListOf<T> {
-    items: Value,
-    of: PhantomData<T>,
+/// Declares a collection parameter: its elements are of type `T`, or null or unknown. Dereferences to the elements.
+macro_rules! collections {
+    ($($(#[$doc:meta])* $name:ident => $make:path;)*) => {$(
+        $(#[$doc])*
+        pub(super) struct $name<T> {
+            pub value: Value,
+            of: PhantomData<T>,
+        }
+
+        impl<T: Kind> Kind for $name<T> {
+            fn ty() -> Type {
+                $make(T::ty())
+            }
+        }
+
+        impl<T: Kind> Read for $name<T> {
+            fn ty() -> Type {
+                <Self as Kind>::ty()
+            }
+            fn read(value: Value, _: &str) -> Result<Self, FunctionError> {
+                Ok($name { value, of: PhantomData })
+            }
+        }
+
+        impl<T> Deref for $name<T> {
+            type Target = [Value];
+            fn deref(&self) -> &[Value] {
+                self.value.items().unwrap_or_default()
+            }
+        }
+    )*};
 }
-
-impl<T: Element> Element for ListOf<T> {
-    fn ty() -> Type {
-        Type::list(T::ty())
-    }
-}
-
-impl<T: Element> Read for ListOf<T> {
-    fn ty() -> Type {
-        <Self as Element>::ty()
-    }
-    fn read(items: Value, _: &str) -> Result<Self, FunctionError> {
-        Ok(ListOf { items, of: PhantomData })
-    }
-}
-
-impl<T> Deref for ListOf<T> {
-    type Target = [Value];
-    fn deref(&self) -> &[Value] {
-        self.items.items().unwrap_or_default()
-    }
-}
-
-impl<T> ListOf<T> {
-    /// The list as a value.
-    pub fn value(&self) -> &Value {
-        &self.items
-    }
-}
-
-/// All further arguments.
-pub(super) struct Rest<T>(pub Vec<T>);
-
-impl<'a, T: Read> Argument<'a> for Rest<T> {
-    fn place() -> Place {
-        Place::Variadic(T::ty())
-    }
-    fn take(args: &mut Arguments<'a>, name: &str) -> Result<Self, FunctionError> {
-        args.rest.by_ref().map(|v| T::read(v, name)).collect::<Result<_, _>>().map(Rest)
-    }
+collections! {
+    /// A list.
+    ListOf => Type::list;
+    /// A set.
+    SetOf => Type::set;
+    /// A map; only `value` is of use.
+    MapOf => Type::map;
 }
 
 /// A Rust type that a function can return.
@@ -278,7 +343,7 @@ pub(super) trait Output {
     fn into_value(self) -> Result<Value, FunctionError>;
 }
 
-macro_rules! output {
+macro_rules! outputs {
     ($($rust:ty => $ty:expr),*) => {$(
         impl Output for $rust {
             fn ty() -> Type {
@@ -290,7 +355,42 @@ macro_rules! output {
         }
     )*};
 }
-output!(String => Type::String, Number => Type::Number, bool => Type::Bool, Value => Type::Dynamic);
+outputs!(String => Type::String, Number => Type::Number, bool => Type::Bool, Value => Type::Dynamic);
+
+impl<T: Output> Output for Vec<T> {
+    fn ty() -> Type {
+        Type::list(T::ty())
+    }
+    fn into_value(self) -> Result<Value, FunctionError> {
+        Ok(Value::list(T::ty(), self.into_iter().map(T::into_value).collect::<Result<_, _>>()?))
+    }
+}
+
+/// A value that is of the type of `T`, or unknown of it.
+pub(super) struct Typed<T> {
+    value: Value,
+    of: PhantomData<T>,
+}
+
+impl<T: Kind> Typed<T> {
+    pub fn new(value: Value) -> Typed<T> {
+        Typed { value, of: PhantomData }
+    }
+
+    /// An unknown value that will not be null.
+    pub fn unknown() -> Typed<T> {
+        Typed::new(Value::unknown_not_null(T::ty()))
+    }
+}
+
+impl<T: Kind> Output for Typed<T> {
+    fn ty() -> Type {
+        T::ty()
+    }
+    fn into_value(self) -> Result<Value, FunctionError> {
+        Ok(self.value)
+    }
+}
 
 impl<T: Output> Output for Result<T, FunctionError> {
     fn ty() -> Type {
