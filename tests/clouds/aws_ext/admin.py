@@ -9,8 +9,10 @@ from urllib.parse import parse_qsl
 
 from moto.core import DEFAULT_ACCOUNT_ID
 from moto.core.base_backend import BackendDict
+from moto.core.model_instances import reset_model_data
+from moto.s3.models import s3_backends
 
-from . import ec2, faults
+from . import dlm, ec2, faults
 from .errors import Answer
 from .limits import LIMITS, Bucket
 
@@ -77,6 +79,7 @@ class Admin:
 
     def remove_faults(self, query, _document):
         self.middleware.faults.remove(int(query["id"]) if "id" in query else None)
+        self.middleware.staleness.clear()
         return {}
 
     def list_calls(self, query, _document):
@@ -127,8 +130,20 @@ class Admin:
 
     def reset(self, _query, _document):
         with self.middleware.lock:
-            BackendDict.reset()
+            forget_everything()
         LIMITS.clear()
         self.middleware.faults.remove()
+        self.middleware.staleness.clear()
         self.middleware.log.clear()
         return {}
+
+
+def forget_everything():
+    """Empties all of moto. Its own reset also rebuilds each backend, only to throw it away."""
+    for _account, _partition, backend in s3_backends.iter_backends():
+        backend.reset()
+    for backends in list(BackendDict._instances):
+        backends.clear()
+    BackendDict._instances.clear()
+    reset_model_data()
+    dlm.clear()

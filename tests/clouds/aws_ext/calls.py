@@ -48,12 +48,12 @@ def read_call(environ):
     """Reads the whole request (the environment can still be given to moto afterwards) and returns its `Call`."""
     body = buffer_body(environ)
     service, region = service_and_region(environ)
-    query = dict(parse_qsl(environ.get("QUERY_STRING", ""), keep_blank_values=True))
+    query = flat_query(environ.get("QUERY_STRING", ""))
     target = environ.get("HTTP_X_AMZ_TARGET")
     if target:
         return Call(service or target.split("_")[0].lower(), target.rsplit(".", 1)[-1], region, json_params(body), body)
     if environ.get("CONTENT_TYPE", "").startswith("application/x-www-form-urlencoded"):
-        query.update(parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True))
+        query.update(flat_query(body.decode("utf-8", "replace")))
     if "Action" in query:
         action = query.pop("Action")
         query.pop("Version", None)
@@ -64,6 +64,17 @@ def read_call(environ):
     if service != "s3":
         query.update(json_params(body))
     return Call(service, action, region, query, body)
+
+
+def flat_query(text):
+    """The parameters of a query string; a name that occurs more than once is numbered."""
+    pairs = parse_qsl(text, keep_blank_values=True)
+    times, seen = Counter(name for name, _ in pairs), Counter()
+    flat = {}
+    for name, value in pairs:
+        seen[name] += 1
+        flat[f"{name}.{seen[name]}" if times[name] > 1 else name] = value
+    return flat
 
 
 def buffer_body(environ):

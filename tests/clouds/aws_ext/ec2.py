@@ -24,6 +24,7 @@ from .placement_groups import PlacementGroupBackend, PlacementGroupResponse
 from .security_groups import SecurityGroupBackend
 from .spot import SpotBackend, SpotResponse
 from .tokens import ClientTokenBackend, honour_tokens
+from .types_offered import InstanceTypeResponse
 from .volumes import VolumeBackend, VolumeResponse
 
 #: Resource types that moto cannot tell by their ID's prefix.
@@ -84,6 +85,7 @@ class Response(
     CapacityReservationResponse,
     ImageResponse,
     InstanceActionsResponse,
+    InstanceTypeResponse,
     LaunchResponse,
     LaunchTemplateResponse,
     NetworkResponse,

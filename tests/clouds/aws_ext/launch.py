@@ -4,6 +4,7 @@ Checks come in AWS's order (what is named must exist, then quota, then capacity)
 pass. Moto's own callers (auto scaling, fleets, RequestSpotInstances) end here too.
 """
 
+from moto.core.exceptions import ServiceException
 from moto.core.responses import ActionResult
 from moto.ec2.exceptions import EC2ClientError, InvalidParameterCombination
 from moto.ec2.utils import convert_tag_spec, filter_iam_instance_profiles
@@ -127,11 +128,11 @@ class LaunchPlan:
         if self.image.architecture and self.image.architecture not in architectures:
             raise EC2ClientError("InvalidParameterValue", f"The architecture '{architectures[0]}' of the specified instance type does not match the architecture '{self.image.architecture}' of the specified AMI. Specify an instance type and an AMI that have matching architectures, and try again. You can use 'describe-instance-types' or 'describe-images' to discover the architecture of the instance type or AMI.")
         key_name = self.request.get("KeyName")
-        if key_name and key_name not in self.backend.keypairs:
+        if key_name and key_name not in self.backend.key_pairs:
             raise EC2ClientError("InvalidKeyPair.NotFound", f"The key pair '{key_name}' does not exist")
         profile = self.request.get("IamInstanceProfile") or {}
         if profile:
-            filter_iam_instance_profiles(self.backend.account_id, self.backend.partition, profile.get("Arn"), profile.get("Name"))
+            self.check_profile(profile)
         if int(self.request.get("MinCount", 1)) > int(self.request.get("MaxCount", 1)):
             raise EC2ClientError("InvalidParameterValue", "The minimum count must be at most the maximum count.")
         if self.request.get("NetworkInterfaces"):
@@ -139,6 +140,13 @@ class LaunchPlan:
                 raise InvalidParameterCombination("Network interfaces and an instance-level subnet ID may not be specified on the same request")
             if self.request.get("SecurityGroupIds") or self.request.get("SecurityGroups"):
                 raise InvalidParameterCombination("Network interfaces and an instance-level security groups may not be specified on the same request")
+
+    def check_profile(self, profile):
+        try:
+            filter_iam_instance_profiles(self.backend.account_id, self.backend.partition, profile.get("Arn"), profile.get("Name"))
+        except ServiceException as missing:
+            given = "Name" if profile.get("Name") else "ARN"
+            raise EC2ClientError("InvalidParameterValue", f"Value ({profile.get('Name') or profile.get('Arn')}) for parameter iamInstanceProfile.{given.lower()} is invalid. Invalid IAM Instance Profile {given}") from missing
 
     def choose_subnet(self):
         """(zone, subnet) of the launch: the subnet that it names, or the default one of a zone with capacity."""

@@ -1,5 +1,7 @@
 """Launch templates: data kept as it was sent, versions that can be deleted, AWS's NotFound errors."""
 
+import base64
+
 from moto.core.responses import ActionResult
 from moto.core.types import Base64EncodedString
 from moto.ec2.exceptions import EC2ClientError
@@ -52,7 +54,9 @@ class LaunchTemplateBackend:
 
 
 def user_data(value):
-    """User data in moto's form, from base64 text or from that form."""
+    """User data in moto's form, from base64 text, from decoded bytes, or from that form."""
+    if isinstance(value, bytes):
+        return Base64EncodedString(base64.b64encode(value).decode())
     return value if value is None or isinstance(value, Base64EncodedString) else parse_user_data(value)
 
 

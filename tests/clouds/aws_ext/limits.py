@@ -93,10 +93,10 @@ class Limits:
     def refuse(self, instance_type, zone, free_zones, spot=False):
         """Raises InsufficientInstanceCapacity for a launch in `zone` (None: in any), with AWS's wording."""
         if spot:
-            raise LaunchRefused(message="There is no Spot capacity available that matches your request.")
+            raise LaunchRefused("There is no Spot capacity available that matches your request.")
         if zone is None:
             raise LaunchRefused(
-                message=f"We currently do not have sufficient {instance_type} capacity in zones with support for the "
+                f"We currently do not have sufficient {instance_type} capacity in zones with support for the "
                 "requested configuration. Our system will be working on provisioning additional capacity."
             )
         advice = ""
@@ -106,7 +106,7 @@ class Limits:
                 f"request or choosing {', '.join(free_zones)}."
             )
         raise LaunchRefused(
-            message=f"We currently do not have sufficient {instance_type} capacity in the Availability Zone you "
+            f"We currently do not have sufficient {instance_type} capacity in the Availability Zone you "
             f"requested ({zone}). Our system will be working on provisioning additional capacity.{advice}"
         )
 

@@ -11,11 +11,13 @@ import time
 import traceback
 import uuid
 
+from . import dlm
 from .admin import Admin
 from .calls import CallLog, read_call
 from .errors import Answer, error_answer, error_code
 from .faults import Faults
 from .limits import LIMITS
+from .staleness import Staleness
 
 
 class Dropped(ConnectionError):
@@ -29,6 +31,7 @@ class Middleware:
         self.lock = threading.RLock()
         self.log = CallLog()
         self.faults = Faults()
+        self.staleness = Staleness()
         self.admin = Admin(self)
 
     def __call__(self, environ, start_response):
@@ -48,8 +51,16 @@ class Middleware:
             time.sleep(fault.seconds)
         if self.apply(entry, call, "drop_before"):
             self.drop(environ, entry, None)
-        answer = self.refusal(entry, call, request_id) or self.pass_on(environ, call, request_id)
+        concerning = self.staleness.concerning(call)
+        answer = self.refusal(entry, call, concerning, request_id)
+        if answer is None:
+            answer = self.pass_on(environ, call, request_id)
+            self.staleness.strip(concerning, answer)
+            for fault in self.apply(entry, call, "stale_reads"):
+                self.staleness.created(call, answer, fault)
         answer.name(request_id)
+        if environ["REQUEST_METHOD"] == "HEAD":
+            answer.body = b""
         if self.apply(entry, call, "drop_after"):
             self.drop(environ, entry, error_code(answer))
         self.log.finish(entry, answer.status, error_code(answer), request_id)
@@ -62,14 +73,15 @@ class Middleware:
         entry["faults"] += [fault.id for fault in taken]
         return taken
 
-    def refusal(self, entry, call, request_id):
+    def refusal(self, entry, call, concerning, request_id):
         """The error with which the call is refused before moto sees it, if any."""
         throttled = LIMITS.throttled(call)
         if throttled:
             return error_answer(call, *throttled, request_id)
         for fault in self.apply(entry, call, "error"):
             return error_answer(call, fault.status, fault.code, fault.message, request_id)
-        return None
+        stale = self.staleness.refusal(call, concerning)
+        return error_answer(call, *stale, request_id) if stale else None
 
     def pass_on(self, environ, call, request_id):
         """Moto's answer; what moto does not implement becomes the error that AWS gives for an unknown action.
@@ -78,6 +90,8 @@ class Middleware:
         """
         try:
             with self.lock:
+                if call.service == "dlm":
+                    return dlm.answer(call, request_id)
                 return run(self.application, environ)
         except NotImplementedError as error:
             return error_answer(call, 400, "InvalidAction", f"{call.action} is not served by this test cloud: {error}", request_id)

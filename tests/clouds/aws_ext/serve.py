@@ -3,11 +3,13 @@
 Called by `aws.py` only. No AWS behaviour lives here.
 """
 
+from . import shared_session  # noqa: F401  (first: it changes what moto finds)
+
 from moto.core import DEFAULT_ACCOUNT_ID
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, MotoRequestHandler, create_backend_app
 from werkzeug.serving import make_server
 
-from . import ec2, lifecycle
+from . import autoscaling, ec2, iam, kms, lifecycle, s3
 from .middleware import Middleware
 
 
@@ -21,7 +23,8 @@ class QuietHandler(MotoRequestHandler):
 def create_server(port, region, settle, log):
     """Returns a bound threaded server on 127.0.0.1; `settle` is in seconds, see `lifecycle`."""
     lifecycle.SETTLE_SECONDS = settle
-    ec2.install()
+    for service in (autoscaling, ec2, iam, kms, s3):
+        service.install()
     ec2.backend(DEFAULT_ACCOUNT_ID, region)
     application = Middleware(DomainDispatcherApplication(create_backend_app), log)
     return make_server("127.0.0.1", port, application, threaded=True, request_handler=QuietHandler)
