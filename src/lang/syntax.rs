@@ -74,7 +74,9 @@ pub enum StepKind {
     Index(Box<Expr>),
     /// Only in the `rest` of a full splat: another splat, applied to each element. A full one takes all steps after
     /// it, an attribute-only one the attributes and legacy indexes that follow.
-    Splat { full: bool },
+    Splat {
+        full: bool,
+    },
 }
 
 /// Position of a declared object in its module's tables (`config::Module`).

@@ -2,8 +2,10 @@
 //! written while applying, locking and backends live here; deciding what to do with the objects is the engine's work.
 
 pub mod file;
+pub mod journal;
 pub mod model;
 
+pub use file::{Fingerprint, Stored};
 pub use model::{
     Attributes, CheckKind, CheckObject, CheckResult, CheckStatus, DeposedKey, InstanceState, ObjectState, ObjectStatus,
     OutputValue, ResourceState, State,

@@ -20,7 +20,7 @@ pub struct Field {
 }
 
 pub enum Kind {
-    Attribute(Attribute),
+    Attribute(Box<Attribute>),
     Block(Block),
     Timeouts(Timeouts),
 }
@@ -93,7 +93,7 @@ fn field(field: &syn::Field) -> syn::Result<Field> {
     let mut kind = None;
     for attribute in &field.attrs {
         let parsed = if attribute.path().is_ident("attr") {
-            Kind::Attribute(parse_attribute(attribute, &mut name)?)
+            Kind::Attribute(Box::new(parse_attribute(attribute, &mut name)?))
         } else if attribute.path().is_ident("block") {
             Kind::Block(parse_block(attribute, &mut name, &field.ty)?)
         } else if attribute.path().is_ident("timeouts") {

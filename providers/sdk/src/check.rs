@@ -119,6 +119,3 @@ fn relations(
 fn names(group: &[&str]) -> String {
     group.iter().map(|n| format!("{n:?}")).collect::<Vec<_>>().join(", ")
 }
-
-#[cfg(test)]
-mod tests;

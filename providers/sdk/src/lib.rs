@@ -171,8 +171,6 @@
 //! create made none; both keys are gone from the returned private data. A resource that cannot search answers with an
 //! error diagnostic, and the state as given.
 
-#![allow(dead_code)]
-
 pub mod attr;
 mod check;
 pub mod codec;
@@ -204,7 +202,7 @@ pub use timeouts::Timeouts;
 
 /// All that a resource's file needs.
 pub mod prelude {
-    pub use crate::suppress::{case_insensitive, json_equal};
+    pub use crate::suppress::{case_insensitive, json_equal, zero_is_null};
     pub use crate::{
         Attr, Context, DataSource, DataSourceEntry, Error, Function, Model, Plan, Problems, Provider, Resource,
         ResourceEntry, Result, Set, Setup, Timeouts, Value, Wait, data_source, resource,

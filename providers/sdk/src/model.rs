@@ -59,7 +59,6 @@ pub struct Object {
     pub description: &'static str,
     pub fields: Vec<Field>,
     ty: Type,
-    names: Arc<[Str]>,
     block: schema::Block,
 }
 
@@ -133,18 +132,12 @@ impl Object {
                 }
             }
         }
-        let names = fields.iter().map(|f| Str::from(f.name)).collect();
-        Object { description, ty: block.implied_type(), names, block, fields }
+        Object { description, ty: block.implied_type(), block, fields }
     }
 
     /// The type of the values that a block of this description makes.
     pub fn ty(&self) -> Type {
         self.ty.clone()
-    }
-
-    /// A value of the type, from the values of the fields in their order.
-    pub fn value(&self, values: Vec<Value>) -> Value {
-        Value::object_with_names(Arc::clone(&self.names), values)
     }
 
     pub fn block(&self) -> &schema::Block {
@@ -231,6 +224,15 @@ impl NestedBlock {
         }
     }
 
+    /// The value where no block is written.
+    pub(crate) fn empty(&self) -> Value {
+        match self.nesting {
+            Nesting::Set => Value::set(self.object.ty(), Vec::new()),
+            Nesting::List => Value::list(self.object.ty(), Vec::new()),
+            _ => Value::Null(self.ty()),
+        }
+    }
+
     fn schema(&self, field: &Field) -> schema::NestedBlock {
         let mut block = self.object.block.clone();
         block.deprecated = field.deprecated.is_some();
@@ -261,6 +263,3 @@ fn describe(field: &Field) -> schema::Description {
     }
     schema::Description { text, markdown: false }
 }
-
-#[cfg(test)]
-mod tests;

@@ -210,6 +210,3 @@ fn pause(attempt: u32) -> Duration {
 fn seconds(time: Duration) -> String {
     format!("{} seconds", time.as_secs_f32().round())
 }
-
-#[cfg(test)]
-mod tests;

@@ -206,7 +206,7 @@ fn outcome<C>(ctx: Context<C>, (value, error): (Value, Option<Error>)) -> Outcom
 }
 
 /// Awaits an operation of the author's; a panic in it becomes an error.
-async fn caught<T>(operation: impl Future<Output = Result<T>> + Send) -> Result<T> {
+pub(crate) async fn caught<T>(operation: impl Future<Output = Result<T>> + Send) -> Result<T> {
     let mut operation = pin!(operation);
     poll_fn(move |cx| {
         let polled = catch_unwind(AssertUnwindSafe(|| operation.as_mut().poll(cx)));
@@ -223,7 +223,8 @@ fn panicked(payload: &(dyn Any + Send)) -> Error {
     ))
 }
 
-fn validate<M: Model>(config: &Value, more: impl FnOnce(&M, &mut Problems)) -> Vec<Diagnostic> {
+/// What the field attributes and then the author's code have to say about a configuration.
+pub(crate) fn validate<M: Model>(config: &Value, more: impl FnOnce(&M, &mut Problems)) -> Vec<Diagnostic> {
     let mut problems = Problems::default();
     check(M::object(), config, &Path::root(), &mut problems);
     match M::decode(config) {
@@ -430,6 +431,3 @@ fn only_timeouts_differ(object: &Object, prior: &Value, planned: &Value) -> bool
     let same = |name: &str| prior.get(name) == planned.get(name);
     object.fields.iter().all(|f| f.is_timeouts() || same(f.name))
 }
-
-#[cfg(test)]
-mod tests;

@@ -5,19 +5,34 @@ use std::io::{self, Write};
 
 const FLUSH_AT: usize = 1 << 16;
 
-/// Writes indented JSON piece by piece. The caller opens and closes containers in order.
+/// Writes JSON piece by piece, indented or compact. The caller opens and closes containers in order.
 pub struct Json<W: Write> {
     out: W,
     buffer: Vec<u8>,
+    compact: bool,
     depth: usize,
     /// Whether something was written at this level, so that a comma must come first.
     comma: bool,
     after_key: bool,
 }
 
+impl Json<io::Sink> {
+    /// Writes to memory, without white space. Texts passed to [`Json::raw`] are taken as they are.
+    pub fn in_memory() -> Json<io::Sink> {
+        let buffer = Vec::with_capacity(512);
+        Json { out: io::sink(), buffer, compact: true, depth: 0, comma: false, after_key: false }
+    }
+
+    pub fn into_bytes(self) -> Vec<u8> {
+        self.buffer
+    }
+}
+
 impl<W: Write> Json<W> {
+    /// Writes indented text to `out`.
     pub fn new(out: W) -> Json<W> {
-        Json { out, buffer: Vec::with_capacity(FLUSH_AT + 4096), depth: 0, comma: false, after_key: false }
+        let buffer = Vec::with_capacity(FLUSH_AT + 4096);
+        Json { out, buffer, compact: false, depth: 0, comma: false, after_key: false }
     }
 
     /// Ends the text with a line feed and writes out what is buffered.
@@ -28,6 +43,9 @@ impl<W: Write> Json<W> {
     }
 
     fn line(&mut self) {
+        if self.compact {
+            return;
+        }
         self.buffer.push(b'\n');
         self.buffer.extend(std::iter::repeat_n(b' ', self.depth * 2));
     }
@@ -63,7 +81,7 @@ impl<W: Write> Json<W> {
         }
         self.comma = true;
         self.buffer.push(bracket);
-        if self.buffer.len() >= FLUSH_AT {
+        if self.buffer.len() >= FLUSH_AT && !self.compact {
             self.out.write_all(&self.buffer)?;
             self.buffer.clear();
         }
@@ -73,7 +91,7 @@ impl<W: Write> Json<W> {
     pub fn key(&mut self, name: &str) {
         self.element();
         push_string(&mut self.buffer, name);
-        self.buffer.extend_from_slice(b": ");
+        self.buffer.extend_from_slice(if self.compact { b":" } else { b": " });
         self.after_key = true;
     }
 
@@ -91,6 +109,10 @@ impl<W: Write> Json<W> {
     /// JSON text that is known to be valid, in whatever layout.
     pub fn raw(&mut self, text: &str) {
         self.value();
+        if self.compact {
+            self.buffer.extend_from_slice(text.as_bytes());
+            return;
+        }
         let bytes = text.as_bytes();
         let mut depth = self.depth;
         let mut i = 0;

@@ -9,7 +9,7 @@ use crate::state::{
     OutputValue, ResourceState, State,
 };
 use base64::Engine as _;
-use gpuform_schema::{Path, Step, Str};
+use gpuform_schema::{Path, Step, Str, json};
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
@@ -78,7 +78,7 @@ fn version(text: &str) -> std::result::Result<Option<u64>, serde_json::Error> {
 
 /// What is shared between the parts of one file: every distinct text is parsed and stored once.
 #[derive(Default)]
-struct Reader<'a> {
+pub struct Reader<'a> {
     strings: HashMap<Cow<'a, str>, Str>,
     modules: HashMap<Cow<'a, str>, ModuleInstance>,
     providers: HashMap<Cow<'a, str>, AbsProviderConfig>,
@@ -89,6 +89,19 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
+    /// One object as [`super::writer::write_object`] writes it: instance key, deposed key, object.
+    pub fn object(
+        &mut self,
+        raw: &'a RawValue,
+    ) -> std::result::Result<(InstanceKey, Option<DeposedKey>, ObjectState), String> {
+        OneObject(self).deserialize(&mut serde_json::Deserializer::from_str(raw.get())).map_err(|e| e.to_string())
+    }
+
+    /// One output as [`super::writer::write_output`] writes it.
+    pub fn output(&self, raw: &RawValue) -> std::result::Result<OutputValue, String> {
+        serde_json::from_str(raw.get()).map_err(|e| e.to_string()).and_then(|o| output(&o))
+    }
+
     fn string(&mut self, text: Cow<'a, str>) -> Str {
         if let Some(s) = self.strings.get(&text) {
             return s.clone();
@@ -108,7 +121,7 @@ impl<'a> Reader<'a> {
         Ok(m)
     }
 
-    fn provider(&mut self, text: Cow<'a, str>) -> std::result::Result<AbsProviderConfig, String> {
+    pub fn provider(&mut self, text: Cow<'a, str>) -> std::result::Result<AbsProviderConfig, String> {
         if let Some(p) = self.providers.get(&text) {
             return Ok(p.clone());
         }
@@ -507,22 +520,20 @@ struct OutputText<'a> {
     sensitive: bool,
 }
 
+fn output(o: &OutputText<'_>) -> std::result::Result<OutputValue, String> {
+    let ty = json::type_from_json(o.r#type.get()).map_err(|e| e.to_string())?;
+    let value = json::decode(o.value.get(), &ty, json::ExtraAttributes::Refuse).map_err(|e| e.to_string())?;
+    Ok(OutputValue { value, sensitive: o.sensitive })
+}
+
 fn read_outputs(
     outputs: Option<BTreeMap<String, OutputText<'_>>>,
 ) -> std::result::Result<BTreeMap<Str, OutputValue>, String> {
-    let read = |o: &OutputText<'_>| -> std::result::Result<OutputValue, String> {
-        let ty = super::value::type_from_json(o.r#type.get())?;
-        let value = super::value::value_from_json(o.value.get(), &ty)?;
-        Ok(OutputValue { value, sensitive: o.sensitive })
+    let named = |(name, o): (String, OutputText<'_>)| match output(&o) {
+        Ok(value) => Ok((name.into(), value)),
+        Err(e) => Err(format!("the output \"{name}\" cannot be read: {e}")),
     };
-    outputs
-        .unwrap_or_default()
-        .into_iter()
-        .map(|(name, o)| match read(&o) {
-            Ok(value) => Ok((name.into(), value)),
-            Err(e) => Err(format!("the output \"{name}\" cannot be read: {e}")),
-        })
-        .collect()
+    outputs.unwrap_or_default().into_iter().map(named).collect()
 }
 
 #[derive(Deserialize)]

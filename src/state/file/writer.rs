@@ -1,18 +1,18 @@
 //! Writing a state file, straight from the model to the output.
 
 use super::json::Json;
-use crate::addr::{AbsResource, ModuleInstance, Resource};
+use crate::addr::{AbsResource, InstanceKey, ModuleInstance, Resource};
 use crate::state::{
-    Attributes, CheckResult, DeposedKey, InstanceState, ObjectState, ObjectStatus, ResourceState, State,
+    Attributes, CheckResult, DeposedKey, InstanceState, ObjectState, ObjectStatus, OutputValue, ResourceState, State,
 };
 use base64::Engine as _;
-use gpuform_schema::{Path, Step, Str};
+use gpuform_schema::{Path, Step, Str, json};
 use std::io::{self, Write};
 
 /// Writes the state as a state file. Buffers by itself.
 ///
 /// # Errors
-/// Those of `out`.
+/// Those of `out`, and an output whose value cannot be stored because it is not wholly known or is marked.
 pub fn write(state: &State, out: impl Write) -> io::Result<()> {
     let mut j = Json::new(out);
     j.open(b'{');
@@ -28,16 +28,7 @@ pub fn write(state: &State, out: impl Write) -> io::Result<()> {
     j.open(b'{');
     for (name, output) in &state.outputs {
         j.key(name);
-        j.open(b'{');
-        j.key("value");
-        j.raw(&super::value::value_to_json(&output.value));
-        j.key("type");
-        j.raw(&super::value::type_to_json(&output.value.ty()));
-        if output.sensitive {
-            j.key("sensitive");
-            j.display(true);
-        }
-        j.close(b'}')?;
+        write_output(&mut j, output)?;
     }
     j.close(b'}')?;
     j.key("resources");
@@ -60,6 +51,23 @@ pub fn write(state: &State, out: impl Write) -> io::Result<()> {
     }
     j.close(b'}')?;
     j.finish()
+}
+
+/// An output without its name.
+pub fn write_output<W: Write>(j: &mut Json<W>, output: &OutputValue) -> io::Result<()> {
+    j.open(b'{');
+    let ty = output.value.ty();
+    let mut text = String::new();
+    json::encode(&output.value, &ty, &mut text).map_err(io::Error::other)?;
+    j.key("value");
+    j.raw(&text);
+    j.key("type");
+    j.raw(&json::type_to_json(&ty));
+    if output.sensitive {
+        j.key("sensitive");
+        j.display(true);
+    }
+    j.close(b'}')
 }
 
 type ModuleResources<'a> = (String, Vec<(&'a Resource, &'a ResourceState)>);
@@ -108,13 +116,13 @@ fn write_resource<W: Write>(j: &mut Json<W>, module: &str, resource: &Resource, 
     j.close(b'}')
 }
 
-fn write_object<W: Write>(
+/// An object as it stands in the list of instances.
+pub fn write_object<W: Write>(
     j: &mut Json<W>,
-    key: &crate::addr::InstanceKey,
+    key: &InstanceKey,
     deposed: Option<DeposedKey>,
     object: &ObjectState,
 ) -> io::Result<()> {
-    use crate::addr::InstanceKey;
     j.open(b'{');
     match key {
         InstanceKey::None => {}
