@@ -203,7 +203,7 @@ impl<'a> Cx<'a> {
             _ if diags.len() > before => {}
             Ok(value) => return value,
             Err(e) => {
-                let at = if e.summary == ops::INVALID_OPERAND { operand.range } else { expr.range };
+                let at = if is_invalid_operand(&e) { operand.range } else { expr.range };
                 self.fail_op(diags, expr, at, e);
             }
         }
@@ -213,17 +213,20 @@ impl<'a> Cx<'a> {
     fn binary(self, op: BinaryOp, [left, right]: &[Expr; 2], expr: &Expr, diags: &mut Diagnostics) -> Value {
         let before = diags.len();
         let (l, r) = (self.eval(left, diags), self.eval(right, diags));
-        match ops::binary(op, &l, &r) {
+        let mut result = ops::binary(op, &l, &r);
+        if let Err(e) = result.as_ref()
+            && is_invalid_operand(e)
+            && e.operand == Some(0)
+        {
+            self.fail_op(diags, expr, left.range, e.clone());
+            // The other operand is checked all the same.
+            result = ops::binary(op, &Value::unknown(Type::Dynamic), &r);
+        }
+        match result {
+            Err(e) if is_invalid_operand(&e) => drop(self.fail_op(diags, expr, right.range, e)),
             _ if diags.len() > before => {}
             Ok(value) => return value,
-            Err(e) => {
-                let at = match e.operand {
-                    Some(0) if e.summary == ops::INVALID_OPERAND => left.range,
-                    Some(_) if e.summary == ops::INVALID_OPERAND => right.range,
-                    _ => expr.range,
-                };
-                self.fail_op(diags, expr, at, e);
-            }
+            Err(e) => drop(self.fail_op(diags, expr, expr.range, e)),
         }
         Value::unknown(match op {
             BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::Div | BinaryOp::Rem => Type::Number,
@@ -255,4 +258,8 @@ impl<'a> Cx<'a> {
         d.values = mentions(cause, self.scope, self.locals);
         diags.push(d);
     }
+}
+
+fn is_invalid_operand(e: &OpError) -> bool {
+    e.summary == ops::INVALID_OPERAND
 }

@@ -2,6 +2,7 @@
 
 pub mod body;
 pub mod convert;
+pub mod decode;
 pub mod eval;
 pub mod functions;
 pub mod json_syntax;

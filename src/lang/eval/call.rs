@@ -2,11 +2,11 @@
 
 use super::Cx;
 use crate::diag::{Diagnostic, Diagnostics, Range, Result, Sources};
-use crate::lang::functions::{self, Function, FunctionContext, FunctionError, Templates};
+use crate::lang::functions::{self, Function, FunctionContext, FunctionError, FunctionErrorKind, Templates};
 use crate::lang::parse;
 use crate::lang::scope::Scope;
 use crate::lang::suggest::did_you_mean;
-use crate::lang::syntax::{Call, Expr, ExprKind, Traversal};
+use crate::lang::syntax::{Call, Expr, ExprKind, Step, StepKind, TemplatePart, Traversal};
 use gpuform_schema::{Marks, Type, Value};
 
 impl Cx<'_> {
@@ -22,7 +22,8 @@ impl Cx<'_> {
             "try" => return self.call_try(call, expr, diags),
             "can" => return self.call_can(call, expr, diags),
             "templatefile" | "templatestring" if self.scope.in_template() => {
-                self.fail_call(diags, expr, expr.range, call, "Error in function call", || {
+                let at = name_with_parenthesis(call);
+                self.fail_call(diags, expr, at, call, "Error in function call", || {
                     format!("Call to function {:?} failed: a template cannot render another template.", function.name)
                 });
                 return Value::unknown(Type::Dynamic);
@@ -124,7 +125,7 @@ impl Cx<'_> {
                 return if value.is_wholly_known() { value } else { Value::unknown(Type::Dynamic) };
             }
         }
-        self.fail_call(diags, expr, expr.range, call, "Error in function call", || {
+        self.fail_call(diags, expr, name_with_parenthesis(call), call, "Error in function call", || {
             if call.args.is_empty() {
                 return "Call to function \"try\" failed: at least one argument is required.".into();
             }
@@ -164,10 +165,11 @@ impl Cx<'_> {
         let at = e.argument_index().and_then(|i| call.args.get(i).or(call.args.last()));
         let subject = match (e.kind, at) {
             (_, Some(arg)) => start_of(arg),
+            (FunctionErrorKind::Call, None) => name_with_parenthesis(call),
             _ => expr.range,
         };
         self.fail_call(diags, expr, subject, call, e.summary(), || match e.kind {
-            functions::FunctionErrorKind::Call => {
+            FunctionErrorKind::Call => {
                 format!("Call to function {:?} failed: {}", &*call.name, e.message)
             }
             _ => e.message.clone(),
@@ -207,17 +209,44 @@ fn is_reference(expr: &Expr) -> bool {
     matches!(expr.kind, ExprKind::Traversal(_))
 }
 
-/// What Terraform underlines of an argument to blame: brackets and calls only at their beginning.
+/// The beginning of a call, which is underlined when it fails as a whole.
+fn name_with_parenthesis(call: &Call) -> Range {
+    Range { end: call.name_range.end + 1, ..call.name_range }
+}
+
+/// What Terraform underlines of an argument to blame: where it begins.
 fn start_of(expr: &Expr) -> Range {
-    let first = |n: u32| Range { end: (expr.range.start + n).min(expr.range.end), ..expr.range };
+    let r = expr.range;
+    let first = |r: Range| Range { end: (r.start + 1).min(r.end), ..r };
     match &expr.kind {
-        ExprKind::Tuple(_) | ExprKind::Object(_) | ExprKind::For(_) => first(1),
-        ExprKind::Unary(..) => first(1),
-        ExprKind::Call(call) => Range { end: call.name_range.end + 1, ..call.name_range },
+        ExprKind::Tuple(_) | ExprKind::Object(_) | ExprKind::For(_) | ExprKind::Unary(..) => first(r),
+        // Without the quotes.
+        ExprKind::Literal(Value::String(s)) if !s.contains('\n') && r.end >= r.start + 2 => {
+            Range { start: r.start + 1, end: r.end - 1, ..r }
+        }
+        ExprKind::Template(parts) => match &parts[..] {
+            [TemplatePart::Text(_), TemplatePart::Interpolation(e), ..] => {
+                Range { start: r.start + 1, end: (e.range.start - 2).max(r.start + 1), ..r }
+            }
+            [TemplatePart::Interpolation(e), _, ..] => start_of(e),
+            _ => r,
+        },
+        ExprKind::Call(call) => name_with_parenthesis(call),
         ExprKind::Conditional(parts) => start_of(&parts[0]),
         ExprKind::Binary(_, operands) => start_of(&operands[0]),
+        ExprKind::Paren(inner) => start_of(inner),
         ExprKind::Splat { range, .. } => *range,
-        _ => expr.range,
+        ExprKind::Traversal(t) => bracket(&t.steps).map_or(r, first),
+        ExprKind::Relative(_, steps) => bracket(steps).map_or(r, first),
+        ExprKind::Literal(_) => r,
+    }
+}
+
+/// The last step, if it is a computed index.
+fn bracket(steps: &[Step]) -> Option<Range> {
+    match steps.last().map(|s| (&s.kind, s.range)) {
+        Some((StepKind::Index(key), range)) if !matches!(key.kind, ExprKind::Literal(_)) => Some(range),
+        _ => None,
     }
 }
 

@@ -176,7 +176,9 @@ impl Cx<'_> {
             Value::Bool(b) => Some(*b),
             Value::Null(_) => {
                 if state.known {
-                    self.fail(diags, expr, condition.range, INVALID, || "The \"if\" clause cannot be null.".into());
+                    self.fail(diags, expr, condition.range, "Condition is null", || {
+                        "The \"if\" clause must be true or false, but is null.".into()
+                    });
                 }
                 None
             }
