@@ -6,7 +6,6 @@ mod compile;
 mod eval;
 mod layout;
 
-pub use compile::Resolve;
 pub use layout::Layout;
 
 use crate::diag::Range;

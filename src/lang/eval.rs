@@ -79,11 +79,6 @@ impl Expr {
     }
 }
 
-/// Stack that must be left for one level of evaluation, and how much is added when it is not: expressions may nest
-/// deeper than a thread's stack allows.
-const STACK_LEFT: usize = 128 * 1024;
-const STACK_MORE: usize = 4 * 1024 * 1024;
-
 impl<'a> Cx<'a> {
     /// The same place with one more local variable.
     fn with(self, frame: &'a Locals<'a>) -> Cx<'a> {
@@ -98,7 +93,7 @@ impl<'a> Cx<'a> {
         match &expr.kind {
             ExprKind::Literal(v) => v.clone(),
             ExprKind::Traversal(t) => self.traversal(t, expr, diags),
-            _ => stacker::maybe_grow(STACK_LEFT, STACK_MORE, || self.eval_compound(expr, diags)),
+            _ => super::deep(|| self.eval_compound(expr, diags)),
         }
     }
 
@@ -125,28 +120,24 @@ impl<'a> Cx<'a> {
 
     fn traversal(self, t: &Traversal, expr: &Expr, diags: &mut Diagnostics) -> Value {
         let (value, consumed) = match self.root_value(t) {
-            Some(Ok(v)) => v,
-            Some(Err(mut d)) => {
-                if d.subject.is_none() {
-                    d.subject = Some(t.range());
-                }
+            Ok(v) => v,
+            Err(mut d) => {
+                d.subject = d.subject.or(Some(t.range()));
                 diags.push(d);
                 return Value::unknown(Type::Dynamic);
             }
-            // An error was reported where names were resolved.
-            None => return Value::unknown(Type::Dynamic),
         };
         self.steps(value, t.steps.get(consumed..).unwrap_or_default(), expr, diags)
     }
 
     /// The value that a traversal starts from and how many of its steps led there.
-    fn root_value(self, t: &Traversal) -> Option<Result<(Value, usize)>> {
+    fn root_value(self, t: &Traversal) -> Result<(Value, usize)> {
         if matches!(t.target, Target::Scoped | Target::Unresolved)
             && let Some(v) = self.locals.and_then(|l| l.get(&t.root))
         {
-            return Some(Ok((v.clone(), 0)));
+            return Ok((v.clone(), 0));
         }
-        Some(self.scope.value(t).map(|v| (v, usize::from(t.consumed))))
+        self.scope.value(t).map(|v| (v, usize::from(t.consumed)))
     }
 
     /// Both arms are evaluated for the type that they have in common; what is wrong with one counts only if it is chosen.

@@ -10,7 +10,8 @@ use std::path::Path;
 /// Where the names in an expression get their values from.
 pub trait Scope: Sync {
     /// The value of what a resolved traversal names (`var.x`, `aws_instance.a`). The steps after
-    /// [`Traversal::consumed`] are applied by the evaluator.
+    /// [`Traversal::consumed`] are applied by the evaluator. For `Target::Unresolved`, of which an error was reported
+    /// already, it is unknown.
     ///
     /// # Errors
     /// When the object cannot be used here, or its value could not be computed.

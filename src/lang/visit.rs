@@ -45,6 +45,10 @@ struct Walk<'a, 'f> {
 
 impl<'a> Walk<'a, '_> {
     fn expr(&mut self, expr: &'a Expr) {
+        super::deep(|| self.one(expr));
+    }
+
+    fn one(&mut self, expr: &'a Expr) {
         match &expr.kind {
             ExprKind::Literal(_) => {}
             ExprKind::Template(parts) => self.parts(parts),

@@ -4,6 +4,7 @@ use super::layout::{BlockSlot, Layout, Slot};
 use super::{AttributeDecoder, BlockDecoder, BlocksDecoder, Decoder, Dependence, Dynamic, Item, labelled};
 use crate::diag::{Diagnostic, Diagnostics, Range};
 use crate::lang::body::{BodySchema, Content};
+use crate::lang::resolve::{Allowed, Symbols, resolve};
 use crate::lang::suggest::did_you_mean;
 use crate::lang::syntax::{Block, Body, Expr, ExprKind, Target};
 use crate::lang::visit::Met;
@@ -12,15 +13,18 @@ use gpuform_schema::{Str, Value};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Finds out what the names in an expression mean, where the given local variables (iterators of `dynamic` blocks) are
-/// defined too.
-pub type Resolve<'a> = dyn FnMut(&mut Expr, &[Str], &mut Diagnostics) + 'a;
-
 impl Decoder {
-    /// Checks a body against a schema and prepares it for evaluation. What is wrong is added to `diags`; the decoder
-    /// then covers the rest.
-    pub fn compile(body: &Body, layout: &Arc<Layout>, resolve: &mut Resolve, diags: &mut Diagnostics) -> Decoder {
-        let root = Compiler { resolve, diags, iterators: Vec::new() }.block(body.clone(), layout);
+    /// Checks a body against a schema, resolves the names in it and prepares it for evaluation. What is wrong is added
+    /// to `diags`; the decoder then covers the rest.
+    pub fn compile(
+        body: &Body,
+        layout: &Arc<Layout>,
+        symbols: &dyn Symbols,
+        allowed: Allowed,
+        diags: &mut Diagnostics,
+    ) -> Decoder {
+        let iterators = allowed.scoped.to_vec();
+        let root = Compiler { symbols, allowed, diags, iterators }.block(body.clone(), layout);
         let mut decoder = Decoder { root, dependence: Dependence::Constant };
         let mut dependence = Dependence::Constant;
         decoder.visit(&mut |met| dependence = dependence.max(of(met)));
@@ -52,9 +56,10 @@ fn of(met: Met) -> Dependence {
     }
 }
 
-struct Compiler<'a, 'r> {
-    resolve: &'a mut Resolve<'r>,
-    diags: &'a mut Diagnostics,
+struct Compiler<'a, 'd> {
+    symbols: &'a dyn Symbols,
+    allowed: Allowed<'a>,
+    diags: &'d mut Diagnostics,
     /// Of the `dynamic` blocks that we are in.
     iterators: Vec<Str>,
 }
@@ -81,7 +86,7 @@ impl Compiler<'_, '_> {
     }
 
     fn resolve(&mut self, expr: &mut Expr) {
-        (self.resolve)(expr, &self.iterators, self.diags);
+        resolve(expr, self.symbols, Allowed { scoped: &self.iterators, ..self.allowed }, self.diags);
     }
 
     fn blocks(&mut self, content: &mut Content, layout: &Arc<Layout>, as_blocks: &[usize]) -> Vec<BlocksDecoder> {

@@ -1,30 +1,60 @@
 //! What a provider gets from a block as it is written.
 
 use super::{Decoder, Dependence, Layout};
+use crate::addr::Resource;
 use crate::diag::{Diagnostics, Result, Sources};
-use crate::lang::body::Body;
 use crate::lang::functions::FunctionContext;
 use crate::lang::json_syntax::JsonBody;
 use crate::lang::parse::parse_file;
 use crate::lang::render;
+use crate::lang::resolve::{Allowed, Declared, Keys, Symbols};
 use crate::lang::scope::{EmptyScope, Scope};
-use crate::lang::syntax::{Target, Traversal};
+use crate::lang::syntax::{Body, Slot, Target, Traversal};
 use gpuform_schema::schema::{Attribute, AttributeType, Block, NestedAttributes, NestedBlock, Nesting};
 use gpuform_schema::{Marks, Path, Type, Value};
-use std::collections::BTreeMap;
 
-/// `var.NAME` for these names.
+/// A module with these input variables.
 struct Vars {
-    values: BTreeMap<&'static str, Value>,
+    values: Vec<(&'static str, Value)>,
     rest: EmptyScope<'static>,
 }
 
 impl Scope for Vars {
     fn value(&self, t: &Traversal) -> Result<Value> {
-        Ok(self.values.get(&*t.root).cloned().unwrap_or_else(Value::null))
+        match t.target {
+            Target::Variable(slot) => Ok(self.values[slot as usize].1.clone()),
+            _ => Ok(Value::unknown(Type::Dynamic)),
+        }
     }
     fn function_context(&self) -> &FunctionContext<'_> {
         self.rest.function_context()
+    }
+}
+
+impl Symbols for Vars {
+    fn variable(&self, name: &str) -> Option<Slot> {
+        self.values.iter().position(|(n, _)| *n == name).map(|i| i as Slot)
+    }
+    fn local(&self, _: &str) -> Option<Slot> {
+        None
+    }
+    fn module_call(&self, _: &str) -> Option<Slot> {
+        None
+    }
+    fn resource(&self, _: &Resource) -> Option<Slot> {
+        None
+    }
+    fn keys(&self, _: Slot) -> Keys {
+        Keys::Single
+    }
+    fn names(&self, _: Declared) -> Vec<&str> {
+        Vec::new()
+    }
+    fn resources(&self) -> Vec<&Resource> {
+        Vec::new()
+    }
+    fn place(&self) -> String {
+        "the root module".into()
     }
 }
 
@@ -102,21 +132,9 @@ fn decode(file: &str, text: &str, vars: &[(&'static str, Value)]) -> Decoded {
     } else {
         parse_file(text, id, &mut diags).into()
     };
-    let decoder = Decoder::compile(
-        &body,
-        &Layout::new(&schema()),
-        &mut |expr, iterators, _| {
-            expr.visit_traversals_mut(&mut |t| {
-                t.target = match &*t.root {
-                    "each" => Target::EachKey,
-                    root if iterators.iter().any(|i| **i == *root) => Target::Scoped,
-                    _ => Target::Variable(0),
-                };
-            });
-        },
-        &mut diags,
-    );
-    let scope = Vars { values: vars.iter().cloned().collect(), rest: EmptyScope::default() };
+    let scope = Vars { values: vars.to_vec(), rest: EmptyScope::default() };
+    let allowed = Allowed { each: true, ..Allowed::default() };
+    let decoder = Decoder::compile(&body, &Layout::new(&schema()), &scope, allowed, &mut diags);
     let value = decoder.eval(&scope, &mut diags);
     let errors = diags
         .iter()
@@ -199,8 +217,8 @@ fn lists_of_objects_may_be_written_as_blocks() {
 
 #[test]
 fn unknown_collections_make_unknown_blocks() {
-    let text = "name = \"x\"\ndynamic \"disk\" {\n for_each = later\n content {\n gb = disk.value\n}\n}\n\
-                dynamic \"net\" {\n for_each = later\n content {\n id = \"a\"\n}\n}";
+    let text = "name = \"x\"\ndynamic \"disk\" {\n for_each = var.later\n content {\n gb = disk.value\n}\n}\n\
+                dynamic \"net\" {\n for_each = var.later\n content {\n id = \"a\"\n}\n}";
     let decoded = decode("a.tf", text, &[("later", Value::unknown(Type::Dynamic))]);
     let shown = decoded.shown();
     assert!(shown.contains("\"disk\" = (known after apply)"), "{shown}");
@@ -230,7 +248,7 @@ fn everything_that_is_wrong_is_told_with_its_place() {
 #[test]
 fn marks_stay_on_what_they_mark() {
     let secret = Value::string("s").with_marks(Marks::SENSITIVE);
-    let text = "name = secret\ndisk {\n gb = 1\n}\nnet {\n id = \"a-${secret}\"\n}";
+    let text = "name = var.secret\ndisk {\n gb = 1\n}\nnet {\n id = \"a-${var.secret}\"\n}";
     let decoded = decode("a.tf", text, &[("secret", secret)]);
     let marked: Vec<String> =
         decoded.value.iter().flat_map(|v| v.unmark_with_paths().1).map(|(p, _)| p.to_string()).collect();
@@ -251,13 +269,14 @@ fn paths_of_providers_lead_to_the_source() {
 
 #[test]
 fn what_a_body_depends_on_is_known_beforehand() {
-    let dependence = |text: &str| decode("a.tf", text, &[]).decoder.dependence();
+    let other = ("other", Value::tuple(vec!["x".into()]));
+    let dependence = |text: &str| decode("a.tf", text, std::slice::from_ref(&other)).decoder.dependence();
     assert_eq!(dependence("name = upper(\"x\")"), Dependence::Constant);
     assert_eq!(
         dependence("name = \"x\"\ndynamic \"disk\" {\n for_each = []\n content {\n gb = disk.value\n}\n}"),
         Dependence::Constant
     );
-    assert_eq!(dependence("name = [for x in other : x][0]"), Dependence::Objects);
+    assert_eq!(dependence("name = [for x in var.other : x][0]"), Dependence::Objects);
     assert_eq!(dependence("name = each.key"), Dependence::Instance);
     assert_eq!(dependence("name = uuid()"), Dependence::Instance);
 }
