@@ -315,17 +315,18 @@ impl Names {
 
     /// The object of these attributes, with the names of the object before if they are the same.
     fn object(&mut self, attributes: Vec<(Str, Value)>) -> Value {
-        let Value::Object(object) = Value::object(attributes) else { return Value::empty_object() };
-        match &self.last {
-            Some(names) if **names == *object.names => match Arc::try_unwrap(object) {
-                Ok(object) => Value::object_with_names(names.clone(), object.values.into_vec()),
-                Err(shared) => Value::Object(shared),
-            },
-            _ => {
-                self.last = Some(object.names.clone());
-                Value::Object(object)
-            }
+        if let Some(names) = &self.last
+            && names.len() == attributes.len()
+            && names.iter().zip(&attributes).all(|(n, (name, _))| Arc::ptr_eq(n, name))
+        {
+            let values = attributes.into_iter().map(|(_, v)| v).collect();
+            return Value::object_with_names(names.clone(), values);
         }
+        let value = Value::object(attributes);
+        if let Value::Object(object) = &value {
+            self.last = Some(object.names.clone());
+        }
+        value
     }
 }
 

@@ -1,10 +1,11 @@
 //! Numbers: binary floating point of a precision that each number carries, rounded to nearest even, and printed as the
 //! shortest decimal that reads back. This file holds the representation and the arithmetic, `number/text.rs` reading
-//! and printing. Integers that fit a machine word, which is almost all of them, never touch big integers.
+//! and printing, `number/float.rs` what goes through machine floats. Integers that fit a machine word, which is almost all of them, never touch big integers.
 //!
 //! The rules are those of Go's `math/big.Float` as cty uses it: literals have 512 bits, machine integers 64, machine
 //! floats 53, and a result has the larger precision of its operands.
 
+mod float;
 mod text;
 
 use dashu_int::UBig;
@@ -86,62 +87,6 @@ impl Number {
     pub const ONE: Number = Number(Repr::Int(1, WORD));
     pub const INFINITY: Number = Number(Repr::Infinity(false));
     pub const NEGATIVE_INFINITY: Number = Number(Repr::Infinity(true));
-
-    /// From a machine float, with 53 bits of precision, as results of `pow` and `log` have. `None` if not a number.
-    pub fn from_f64(f: f64) -> Option<Number> {
-        if f.is_nan() {
-            return None;
-        }
-        let negative = f.is_sign_negative();
-        if f.is_infinite() {
-            return Some(Number(Repr::Infinity(negative)));
-        }
-        let bits = f.to_bits();
-        let fraction = bits & ((1 << 52) - 1);
-        let (mantissa, exponent) = match (bits >> 52) & 0x7ff {
-            0 => (fraction, -1074),
-            e => (fraction | (1 << 52), e as i64 - 1075),
-        };
-        Some(Number::round(negative, mantissa.into(), exponent, false, DOUBLE))
-    }
-
-    /// The nearest machine float: infinite if too large, a zero of the right sign if too small.
-    pub fn to_f64(&self) -> f64 {
-        let big = match &self.0 {
-            Repr::Int(i, _) => return *i as f64,
-            Repr::NegativeZero(_) => return -0.0,
-            Repr::Infinity(negative) => return if *negative { f64::NEG_INFINITY } else { f64::INFINITY },
-            Repr::Big(big) => big,
-        };
-        let sign = if big.negative { -1.0 } else { 1.0 };
-        let top = big.exponent + big.mantissa.bit_len() as i64;
-        if top > 1024 {
-            return sign * f64::INFINITY;
-        }
-        // Below 2^-1021 the bits that remain lie above 2^-1074; at most half of the smallest is zero.
-        let precision = (top + 1074).min(i64::from(DOUBLE));
-        if precision < 0 || (precision == 0 && big.mantissa.is_one()) {
-            return sign * 0.0;
-        }
-        if precision == 0 {
-            return sign * f64::from_bits(1);
-        }
-        let (mantissa, shift) = round_to(big.mantissa.clone(), false, precision as u32);
-        let mut exponent = big.exponent + shift;
-        let mut mantissa = u64::try_from(&mantissa).unwrap_or(u64::MAX);
-        let free = i64::from(mantissa.leading_zeros()) - 11;
-        let up = free.min(exponent + 1074);
-        mantissa <<= up.max(0);
-        exponent -= up.max(0);
-        if mantissa >> 52 == 0 {
-            return sign * f64::from_bits(mantissa);
-        }
-        let biased = exponent + 1075;
-        if biased > 2046 {
-            return sign * f64::INFINITY;
-        }
-        sign * f64::from_bits((biased as u64) << 52 | (mantissa & ((1 << 52) - 1)))
-    }
 
     /// The value if it is whole and fits.
     pub fn as_i64(&self) -> Option<i64> {

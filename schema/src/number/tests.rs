@@ -70,10 +70,8 @@ impl<'a> Calculator<'a> {
                 "abs" => n.abs(),
                 "floor" => n.floor(),
                 "ceil" => n.ceil(),
-                "pow" => {
-                    self.take(",");
-                    Number::from_f64(n.to_f64().powf(self.sum()?.to_f64()))?
-                }
+                "pow" => n.pow(&self.take(",").then(|| self.sum())??)?,
+                "log" => n.log(&self.take(",").then(|| self.sum())??)?,
                 _ => return None,
             };
             return self.take(")").then_some(n);
@@ -191,6 +189,7 @@ proptest! {
     fn text_reads_back(n in any_number()) {
         let text = n.to_string();
         let back = Number::parse(&text).unwrap();
+        prop_assert_eq!(n.to_text(Notation::Fixed, None), text.clone());
         prop_assert_eq!(back.to_string(), text.clone());
         prop_assert_eq!(back.clone().with_precision(n.precision()), n.clone());
         prop_assert_eq!(back.signum(), n.signum());

@@ -96,6 +96,17 @@ impl Number {
         (!self.is_infinite()).then(|| self.to_string())
     }
 
+    /// The text of a literal that a machine float tells from all others (`0.1`): if it reads back the same, then nothing
+    /// shorter does. Saves the big integers in the usual case.
+    fn short_text(&self) -> Option<String> {
+        let float = self.to_f64();
+        if self.precision() < LITERAL || !float.is_finite() {
+            return None;
+        }
+        let text = float.to_string();
+        (Number::parse(&text).as_ref() == Some(self)).then_some(text)
+    }
+
     /// The number in a notation with that many digits (see [`Notation`]), or with as few as read back the same.
     pub fn to_text(&self, notation: Notation, digits: Option<usize>) -> String {
         if let Repr::Infinity(negative) = self.0 {
@@ -142,7 +153,7 @@ impl fmt::Display for Number {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             Repr::Int(i, p) if p >= WORD || i.unsigned_abs() >> p == 0 => fmt::Display::fmt(&i, f),
-            _ => f.write_str(&self.to_text(Notation::Fixed, None)),
+            _ => f.write_str(&self.short_text().unwrap_or_else(|| self.to_text(Notation::Fixed, None))),
         }
     }
 }
