@@ -20,9 +20,19 @@ def parse_arguments(argv=None):
     parser = argparse.ArgumentParser(description="An AWS API on 127.0.0.1 for tests.")
     parser.add_argument("--port", type=int, default=0, help="port to bind; 0 lets the system choose")
     parser.add_argument("--port-file", type=Path, help="file that receives the port once the server is ready")
-    parser.add_argument("--seed-region", default="us-east-1", help="region whose EC2 state is prepared before the ready line")
-    parser.add_argument("--die-with-parent", action="store_true", help="exit when the process that started this one ends")
-    parser.add_argument("--settle", type=float, default=0.2, metavar="SECONDS", help="time that instances, volumes, NAT gateways and the like spend in each transitional state")
+    parser.add_argument(
+        "--seed-region", default="us-east-1", help="region whose EC2 state is prepared before the ready line"
+    )
+    parser.add_argument(
+        "--die-with-parent", action="store_true", help="exit when the process that started this one ends"
+    )
+    parser.add_argument(
+        "--settle",
+        type=float,
+        default=0.2,
+        metavar="SECONDS",
+        help="time that instances, volumes, NAT gateways and the like spend in each transitional state",
+    )
     parser.add_argument("--log", action="store_true", help="write one line per call to stderr")
     return parser.parse_args(argv)
 

@@ -27,7 +27,9 @@ SETTLE = 0.15
 
 def start(*arguments, **options):
     """Starts a launcher and returns (process, address) once it is ready."""
-    process = subprocess.Popen([sys.executable, str(LAUNCHER), *arguments], stdout=subprocess.PIPE, text=True, **options)
+    process = subprocess.Popen(
+        [sys.executable, str(LAUNCHER), *arguments], stdout=subprocess.PIPE, text=True, **options
+    )
     line = process.stdout.readline()
     if not line.startswith("listening on http://127.0.0.1:"):
         process.kill()
@@ -45,7 +47,9 @@ def address():
 
 @functools.cache
 def client(service, url=None, retries=0, region="us-east-1", **settings):
-    config = botocore.config.Config(retries={"total_max_attempts": retries + 1}, s3={"addressing_style": "path"}, **settings)
+    config = botocore.config.Config(
+        retries={"total_max_attempts": retries + 1}, s3={"addressing_style": "path"}, **settings
+    )
     return boto3.client(
         service,
         endpoint_url=url or address(),
@@ -127,7 +131,10 @@ class CloudTest(unittest.TestCase):
     def volumes(self, instance_id):
         """{device: volume} of an instance."""
         filters = [{"Name": "attachment.instance-id", "Values": [instance_id]}]
-        return {volume["Attachments"][0]["Device"]: volume for volume in self.ec2.describe_volumes(Filters=filters)["Volumes"]}
+        return {
+            volume["Attachments"][0]["Device"]: volume
+            for volume in self.ec2.describe_volumes(Filters=filters)["Volumes"]
+        }
 
 
 def tags(kind, **values):

@@ -37,7 +37,12 @@ class Process(unittest.TestCase):
             process.stdout.close()
 
     def test_ends_with_its_parent(self):
-        starter = f"import subprocess, sys; print(subprocess.Popen([sys.executable, {str(support.LAUNCHER)!r}, '--die-with-parent'], stdout=subprocess.DEVNULL).pid, flush=True); import time; time.sleep(1)"
+        starter = (
+            "import subprocess, sys, time\n"
+            f"command = [sys.executable, {str(support.LAUNCHER)!r}, '--die-with-parent']\n"
+            "print(subprocess.Popen(command, stdout=subprocess.DEVNULL).pid, flush=True)\n"
+            "time.sleep(1)"
+        )
         output = subprocess.run([sys.executable, "-c", starter], capture_output=True, text=True, check=True).stdout
         launcher = int(output)
         deadline = time.monotonic() + 10
@@ -48,7 +53,18 @@ class Process(unittest.TestCase):
 
 class Faults(CloudTest):
     def test_an_error_is_given_as_often_as_asked(self):
-        admin("POST", "faults", {"kind": "error", "action": "DescribeVpcs", "code": "RequestLimitExceeded", "message": "Slow down.", "status": 503, "times": 2})
+        admin(
+            "POST",
+            "faults",
+            {
+                "kind": "error",
+                "action": "DescribeVpcs",
+                "code": "RequestLimitExceeded",
+                "message": "Slow down.",
+                "status": 503,
+                "times": 2,
+            },
+        )
         for _ in range(2):
             self.assertEqual(self.refused("RequestLimitExceeded", self.ec2.describe_vpcs), "Slow down.")
         self.ec2.describe_vpcs()
@@ -63,7 +79,19 @@ class Faults(CloudTest):
 
     def test_a_fault_can_be_narrowed(self):
         _vpc, subnet, _group = self.network("us-east-1b", "10.1.0.0/16")
-        admin("POST", "faults", {"kind": "error", "action": "RunInstances", "code": "Unlucky", "instance_type": "g5.xlarge", "zone": "us-east-1b", "match": {"ImageId": "ami-*"}, "skip": 1})
+        admin(
+            "POST",
+            "faults",
+            {
+                "kind": "error",
+                "action": "RunInstances",
+                "code": "Unlucky",
+                "instance_type": "g5.xlarge",
+                "zone": "us-east-1b",
+                "match": {"ImageId": "ami-*"},
+                "skip": 1,
+            },
+        )
         self.run_one(InstanceType="t3.micro", SubnetId=subnet)
         self.run_one(Placement={"AvailabilityZone": "us-east-1a"})
         self.run_one(SubnetId=subnet)
@@ -80,7 +108,9 @@ class Faults(CloudTest):
         admin("POST", "faults", {"kind": "drop_after", "action": "RunInstances", "times": 1})
         before = self.instance_count()
         retrying = client("ec2", retries=2)
-        run = retrying.run_instances(ImageId=self.image(), InstanceType="g5.xlarge", MinCount=1, MaxCount=1, ClientToken="lost")
+        run = retrying.run_instances(
+            ImageId=self.image(), InstanceType="g5.xlarge", MinCount=1, MaxCount=1, ClientToken="lost"
+        )
         self.assertEqual(self.instance_count(), before + 1)
         self.assertEqual(len(run["Instances"]), 1)
         calls = admin("GET", "calls?action=RunInstances")["calls"][-2:]
@@ -143,8 +173,18 @@ class Limits(CloudTest):
     def test_capacity_ends_and_comes_back(self):
         admin("POST", "capacity", {"instance_type": "p4d.24xlarge", "zone": "us-east-1a", "available": 1})
         first = self.run_one(InstanceType="p4d.24xlarge", Placement={"AvailabilityZone": "us-east-1a"})["InstanceId"]
-        message = self.refused("InsufficientInstanceCapacity", self.run_one, InstanceType="p4d.24xlarge", Placement={"AvailabilityZone": "us-east-1a"})
-        self.assertTrue(message.startswith("We currently do not have sufficient p4d.24xlarge capacity in the Availability Zone you requested (us-east-1a)."))
+        message = self.refused(
+            "InsufficientInstanceCapacity",
+            self.run_one,
+            InstanceType="p4d.24xlarge",
+            Placement={"AvailabilityZone": "us-east-1a"},
+        )
+        self.assertTrue(
+            message.startswith(
+                "We currently do not have sufficient p4d.24xlarge capacity in the Availability Zone you "
+                "requested (us-east-1a)."
+            )
+        )
         self.assertIn("choosing us-east-1b", message)
         self.ec2.terminate_instances(InstanceIds=[first])
         self.eventually("terminated", lambda: self.state(first))
@@ -157,12 +197,19 @@ class Limits(CloudTest):
     def test_a_launch_gets_what_is_left_above_its_minimum(self):
         admin("POST", "capacity", {"instance_type": "g5.xlarge", "zone": "us-east-1a", "available": 2})
         zone = {"AvailabilityZone": "us-east-1a"}
-        run = self.ec2.run_instances(ImageId=self.image(), InstanceType="g5.xlarge", MinCount=1, MaxCount=3, Placement=zone)
+        run = self.ec2.run_instances(
+            ImageId=self.image(), InstanceType="g5.xlarge", MinCount=1, MaxCount=3, Placement=zone
+        )
         self.assertEqual(len(run["Instances"]), 2)
 
     def test_no_spot_capacity_has_its_own_text(self):
         admin("POST", "capacity", {"instance_type": "g5.xlarge", "zone": "us-east-1a", "available": 0})
-        message = self.refused("InsufficientInstanceCapacity", self.run_one, InstanceMarketOptions={"MarketType": "spot"}, Placement={"AvailabilityZone": "us-east-1a"})
+        message = self.refused(
+            "InsufficientInstanceCapacity",
+            self.run_one,
+            InstanceMarketOptions={"MarketType": "spot"},
+            Placement={"AvailabilityZone": "us-east-1a"},
+        )
         self.assertEqual(message, "There is no Spot capacity available that matches your request.")
 
     def test_quotas_count_vcpus(self):
@@ -189,12 +236,17 @@ class Record(CloudTest):
         self.run_one(UserData="top secret", ClientToken="one")
         self.s3.list_buckets()
         calls = admin("GET", "calls")["calls"]
-        self.assertEqual([(call["service"], call["action"]) for call in calls], [("ec2", "DescribeImages"), ("ec2", "RunInstances"), ("s3", "ListBuckets")])
+        self.assertEqual(
+            [(call["service"], call["action"]) for call in calls],
+            [("ec2", "DescribeImages"), ("ec2", "RunInstances"), ("s3", "ListBuckets")],
+        )
         self.assertEqual(calls[1]["params"]["ClientToken"], "one")
         self.assertEqual(calls[1]["params"]["InstanceType"], "g5.xlarge")
         self.assertNotIn("UserData", calls[1]["params"])
         self.assertNotIn("AKIA", str(calls))
-        self.assertEqual([call["action"] for call in admin("GET", "calls?action=ListBuckets")["calls"]], ["ListBuckets"])
+        self.assertEqual(
+            [call["action"] for call in admin("GET", "calls?action=ListBuckets")["calls"]], ["ListBuckets"]
+        )
         self.assertEqual(len(admin("GET", f"calls?since={calls[0]['sequence']}")["calls"]), 2)
 
     def test_a_request_id_is_the_same_for_both_sides(self):
@@ -227,13 +279,17 @@ class Record(CloudTest):
         signature = b";chunk-signature=" + b"0" * 64
         body = b"5" + signature + b"\r\nhello\r\n0" + signature + b"\r\n\r\n"
         headers = {
-            "Authorization": "AWS4-HMAC-SHA256 Credential=AKIA/20260101/us-east-1/s3/aws4_request, SignedHeaders=host, Signature=0",
+            "Authorization": (
+                "AWS4-HMAC-SHA256 Credential=AKIA/20260101/us-east-1/s3/aws4_request, SignedHeaders=host, Signature=0"
+            ),
             "Content-Encoding": "aws-chunked",
             "Content-Type": "application/octet-stream",
             "x-amz-content-sha256": "STREAMING-AWS4-HMAC-SHA256-PAYLOAD",
             "x-amz-decoded-content-length": "5",
         }
-        urllib.request.urlopen(urllib.request.Request(f"{support.address()}/streams/key", method="PUT", data=body, headers=headers)).close()
+        urllib.request.urlopen(
+            urllib.request.Request(f"{support.address()}/streams/key", method="PUT", data=body, headers=headers)
+        ).close()
         self.assertEqual(self.s3.get_object(Bucket="streams", Key="key")["Body"].read(), b"hello")
 
 

@@ -31,15 +31,36 @@ class Tokens(CloudTest):
     def test_tokens_of_other_creates(self):
         volume = lambda: self.ec2.create_volume(ClientToken="v", AvailabilityZone="us-east-1a", Size=1)["VolumeId"]
         self.assertEqual(volume(), volume())
-        template = lambda: self.ec2.create_launch_template(ClientToken="t", LaunchTemplateName="once", LaunchTemplateData={"ImageId": "ami-1"})
-        self.assertEqual(template()["LaunchTemplate"]["LaunchTemplateId"], template()["LaunchTemplate"]["LaunchTemplateId"])
+        template = lambda: self.ec2.create_launch_template(
+            ClientToken="t", LaunchTemplateName="once", LaunchTemplateData={"ImageId": "ami-1"}
+        )
+        self.assertEqual(
+            template()["LaunchTemplate"]["LaunchTemplateId"], template()["LaunchTemplate"]["LaunchTemplateId"]
+        )
         _vpc, subnet, _group = self.network()
         address = self.ec2.allocate_address()["AllocationId"]
-        gateway = lambda: self.ec2.create_nat_gateway(ClientToken="n", SubnetId=subnet, AllocationId=address)["NatGateway"]["NatGatewayId"]
+        gateway = lambda: self.ec2.create_nat_gateway(ClientToken="n", SubnetId=subnet, AllocationId=address)[
+            "NatGateway"
+        ]["NatGatewayId"]
         self.assertEqual(gateway(), gateway())
-        reservation = lambda: self.ec2.create_capacity_reservation(ClientToken="r", InstanceType="g5.xlarge", InstancePlatform="Linux/UNIX", AvailabilityZone="us-east-1a", InstanceCount=1)
-        self.assertEqual(reservation()["CapacityReservation"]["CapacityReservationId"], reservation()["CapacityReservation"]["CapacityReservationId"])
-        self.refused("IdempotentParameterMismatch", self.ec2.create_volume, ClientToken="v", AvailabilityZone="us-east-1a", Size=2)
+        reservation = lambda: self.ec2.create_capacity_reservation(
+            ClientToken="r",
+            InstanceType="g5.xlarge",
+            InstancePlatform="Linux/UNIX",
+            AvailabilityZone="us-east-1a",
+            InstanceCount=1,
+        )
+        self.assertEqual(
+            reservation()["CapacityReservation"]["CapacityReservationId"],
+            reservation()["CapacityReservation"]["CapacityReservationId"],
+        )
+        self.refused(
+            "IdempotentParameterMismatch",
+            self.ec2.create_volume,
+            ClientToken="v",
+            AvailabilityZone="us-east-1a",
+            Size=2,
+        )
 
 
 class LifeCycle(CloudTest):
@@ -74,7 +95,10 @@ class LifeCycle(CloudTest):
 
     def test_protection_against_termination(self):
         instance = self.run_one(DisableApiTermination=True)["InstanceId"]
-        self.assertIn("disableApiTermination", self.refused("OperationNotPermitted", self.ec2.terminate_instances, InstanceIds=[instance]))
+        self.assertIn(
+            "disableApiTermination",
+            self.refused("OperationNotPermitted", self.ec2.terminate_instances, InstanceIds=[instance]),
+        )
         self.ec2.modify_instance_attribute(InstanceId=instance, DisableApiTermination={"Value": False})
         self.ec2.terminate_instances(InstanceIds=[instance])
 
@@ -85,9 +109,20 @@ class LifeCycle(CloudTest):
         self.refused("InvalidSubnetID.NotFound", self.run_one, SubnetId="subnet-0123456789abcdef0")
         self.refused("InvalidGroup.NotFound", self.run_one, SecurityGroupIds=["sg-0123456789abcdef0"])
         self.refused("InvalidPlacementGroup.Unknown", self.run_one, Placement={"GroupName": "missing"})
-        self.refused("InvalidLaunchTemplateId.NotFound", self.run_one, LaunchTemplate={"LaunchTemplateId": "lt-0123456789abcdef0"})
-        self.assertIn("us-east-1e", self.refused("Unsupported", self.run_one, Placement={"AvailabilityZone": "us-east-1e"}))
-        self.assertIn("arm64", self.refused("InvalidParameterValue", self.run_one, ImageId=self.image("al2023-ami-2023*-kernel-6.1-arm64")))
+        self.refused(
+            "InvalidLaunchTemplateId.NotFound",
+            self.run_one,
+            LaunchTemplate={"LaunchTemplateId": "lt-0123456789abcdef0"},
+        )
+        self.assertIn(
+            "us-east-1e", self.refused("Unsupported", self.run_one, Placement={"AvailabilityZone": "us-east-1e"})
+        )
+        self.assertIn(
+            "arm64",
+            self.refused(
+                "InvalidParameterValue", self.run_one, ImageId=self.image("al2023-ami-2023*-kernel-6.1-arm64")
+            ),
+        )
         _vpc, subnet, _group = self.network()
         default = self.ec2.describe_security_groups(GroupNames=["default"])["SecurityGroups"][0]["GroupId"]
         self.refused("InvalidParameter", self.run_one, SubnetId=subnet, SecurityGroupIds=[default])
@@ -111,7 +146,10 @@ class Attributes(CloudTest):
         self.assertEqual(instance["EnclaveOptions"], {"Enabled": True})
         self.assertEqual(instance["HibernationOptions"], {"Configured": True})
         self.assertEqual(instance["MaintenanceOptions"], {"AutoRecovery": "disabled"})
-        self.assertEqual((instance["MetadataOptions"]["HttpTokens"], instance["MetadataOptions"]["HttpPutResponseHopLimit"]), ("required", 2))
+        self.assertEqual(
+            (instance["MetadataOptions"]["HttpTokens"], instance["MetadataOptions"]["HttpPutResponseHopLimit"]),
+            ("required", 2),
+        )
         self.assertEqual(instance["PrivateDnsNameOptions"]["HostnameType"], "resource-name")
         self.assertEqual(instance["CapacityReservationSpecification"], {"CapacityReservationPreference": "none"})
         self.assertEqual((instance["Monitoring"]["State"], instance["EbsOptimized"]), ("enabled", True))
@@ -120,7 +158,9 @@ class Attributes(CloudTest):
         instance = self.run_one(InstanceType="p4d.24xlarge")
         self.assertEqual(instance["CpuOptions"], {"CoreCount": 48, "ThreadsPerCore": 2})
         self.assertEqual(instance["CapacityReservationSpecification"], {"CapacityReservationPreference": "open"})
-        self.assertEqual((instance["EnclaveOptions"], instance["HibernationOptions"]), ({"Enabled": False}, {"Configured": False}))
+        self.assertEqual(
+            (instance["EnclaveOptions"], instance["HibernationOptions"]), ({"Enabled": False}, {"Configured": False})
+        )
         self.assertNotIn("InstanceLifecycle", instance)
 
     def attribute(self, instance, name):
@@ -155,7 +195,10 @@ class Attributes(CloudTest):
         instance = self.run_one(MetadataOptions={"HttpPutResponseHopLimit": 3})["InstanceId"]
         self.ec2.modify_instance_metadata_options(InstanceId=instance, HttpTokens="required")
         options = self.instance(instance)["MetadataOptions"]
-        self.assertEqual((options["HttpTokens"], options["HttpPutResponseHopLimit"], options["HttpEndpoint"]), ("required", 3, "enabled"))
+        self.assertEqual(
+            (options["HttpTokens"], options["HttpPutResponseHopLimit"], options["HttpEndpoint"]),
+            ("required", 3, "enabled"),
+        )
 
     def test_security_groups_change_with_the_interface(self):
         vpc, subnet, first = self.network("us-east-1a", "10.2.0.0/16")
@@ -173,7 +216,9 @@ class Attributes(CloudTest):
         instance = self.run_one(InstanceType="t3.micro")["InstanceId"]
         shown = self.ec2.describe_instance_credit_specifications(InstanceIds=[instance])["InstanceCreditSpecifications"]
         self.assertEqual(shown, [{"InstanceId": instance, "CpuCredits": "unlimited"}])
-        self.ec2.modify_instance_credit_specification(InstanceCreditSpecifications=[{"InstanceId": instance, "CpuCredits": "standard"}])
+        self.ec2.modify_instance_credit_specification(
+            InstanceCreditSpecifications=[{"InstanceId": instance, "CpuCredits": "standard"}]
+        )
         shown = self.ec2.describe_instance_credit_specifications(InstanceIds=[instance])["InstanceCreditSpecifications"]
         self.assertEqual(shown[0]["CpuCredits"], "standard")
 
@@ -197,8 +242,13 @@ class Attributes(CloudTest):
 
 class Placement(CloudTest):
     def test_groups_of_each_strategy(self):
-        cluster = self.ec2.create_placement_group(GroupName="c", Strategy="cluster", TagSpecifications=tags("placement-group", team="ml"))["PlacementGroup"]
-        self.assertEqual((cluster["Strategy"], cluster["State"], cluster["Tags"]), ("cluster", "available", [{"Key": "team", "Value": "ml"}]))
+        cluster = self.ec2.create_placement_group(
+            GroupName="c", Strategy="cluster", TagSpecifications=tags("placement-group", team="ml")
+        )["PlacementGroup"]
+        self.assertEqual(
+            (cluster["Strategy"], cluster["State"], cluster["Tags"]),
+            ("cluster", "available", [{"Key": "team", "Value": "ml"}]),
+        )
         self.ec2.create_placement_group(GroupName="p", Strategy="partition", PartitionCount=3)
         self.ec2.create_placement_group(GroupName="s", Strategy="spread", SpreadLevel="rack")
         groups = {group["GroupName"]: group for group in self.ec2.describe_placement_groups()["PlacementGroups"]}
@@ -208,10 +258,19 @@ class Placement(CloudTest):
     def test_groups_are_found_by_name_id_filter_and_tag(self):
         group = self.ec2.create_placement_group(GroupName="f", Strategy="cluster")["PlacementGroup"]
         self.ec2.create_tags(Resources=[group["GroupId"]], Tags=[{"Key": "x", "Value": "y"}])
-        for search in ({"GroupNames": ["f"]}, {"GroupIds": [group["GroupId"]]}, {"Filters": [{"Name": "group-name", "Values": ["f*"]}]}, {"Filters": [{"Name": "tag:x", "Values": ["y"]}]}):
-            self.assertEqual([each["GroupName"] for each in self.ec2.describe_placement_groups(**search)["PlacementGroups"]], ["f"])
+        for search in (
+            {"GroupNames": ["f"]},
+            {"GroupIds": [group["GroupId"]]},
+            {"Filters": [{"Name": "group-name", "Values": ["f*"]}]},
+            {"Filters": [{"Name": "tag:x", "Values": ["y"]}]},
+        ):
+            self.assertEqual(
+                [each["GroupName"] for each in self.ec2.describe_placement_groups(**search)["PlacementGroups"]], ["f"]
+            )
         self.refused("InvalidPlacementGroup.Unknown", self.ec2.describe_placement_groups, GroupNames=["missing"])
-        self.refused("InvalidPlacementGroup.Duplicate", self.ec2.create_placement_group, GroupName="f", Strategy="cluster")
+        self.refused(
+            "InvalidPlacementGroup.Duplicate", self.ec2.create_placement_group, GroupName="f", Strategy="cluster"
+        )
 
     def test_a_group_in_use_cannot_be_deleted(self):
         self.ec2.create_placement_group(GroupName="u", Strategy="cluster")
@@ -229,27 +288,52 @@ class Placement(CloudTest):
         self.assertEqual(placed["Placement"]["PartitionNumber"], 2)
         self.refused("InvalidParameterValue", self.run_one, Placement={"GroupName": "parts", "PartitionNumber": 3})
         self.ec2.create_placement_group(GroupName="fast", Strategy="cluster")
-        self.refused("InvalidParameterCombination", self.run_one, InstanceType="t3.micro", Placement={"GroupName": "fast"})
+        self.refused(
+            "InvalidParameterCombination", self.run_one, InstanceType="t3.micro", Placement={"GroupName": "fast"}
+        )
 
 
 class Capacity(CloudTest):
     def reserve(self, **request):
-        request = {"InstanceType": "p4d.24xlarge", "InstancePlatform": "Linux/UNIX", "AvailabilityZone": "us-east-1a", "InstanceCount": 2, **request}
+        request = {
+            "InstanceType": "p4d.24xlarge",
+            "InstancePlatform": "Linux/UNIX",
+            "AvailabilityZone": "us-east-1a",
+            "InstanceCount": 2,
+            **request,
+        }
         return self.ec2.create_capacity_reservation(**request)["CapacityReservation"]["CapacityReservationId"]
 
     def reservation(self, reservation_id):
-        return self.ec2.describe_capacity_reservations(CapacityReservationIds=[reservation_id])["CapacityReservations"][0]
+        return self.ec2.describe_capacity_reservations(CapacityReservationIds=[reservation_id])["CapacityReservations"][
+            0
+        ]
 
     def test_a_targeted_reservation_fills_and_empties(self):
-        reservation = self.reserve(InstanceMatchCriteria="targeted", TagSpecifications=tags("capacity-reservation", Name="train"))
+        reservation = self.reserve(
+            InstanceMatchCriteria="targeted", TagSpecifications=tags("capacity-reservation", Name="train")
+        )
         self.eventually("active", lambda: self.reservation(reservation)["State"])
         target = {"CapacityReservationTarget": {"CapacityReservationId": reservation}}
         instance = self.run_one(InstanceType="p4d.24xlarge", CapacityReservationSpecification=target)
         self.assertEqual(instance["CapacityReservationId"], reservation)
         self.assertEqual(instance["CapacityReservationSpecification"], target)
         self.assertEqual(self.reservation(reservation)["AvailableInstanceCount"], 1)
-        self.refused("ReservationCapacityExceeded", self.ec2.run_instances, ImageId=self.image(), InstanceType="p4d.24xlarge", MinCount=2, MaxCount=2, CapacityReservationSpecification=target)
-        self.refused("InvalidParameterCombination", self.run_one, InstanceType="g5.xlarge", CapacityReservationSpecification=target)
+        self.refused(
+            "ReservationCapacityExceeded",
+            self.ec2.run_instances,
+            ImageId=self.image(),
+            InstanceType="p4d.24xlarge",
+            MinCount=2,
+            MaxCount=2,
+            CapacityReservationSpecification=target,
+        )
+        self.refused(
+            "InvalidParameterCombination",
+            self.run_one,
+            InstanceType="g5.xlarge",
+            CapacityReservationSpecification=target,
+        )
         self.ec2.terminate_instances(InstanceIds=[instance["InstanceId"]])
         self.eventually(2, lambda: self.reservation(reservation)["AvailableInstanceCount"])
         self.assertEqual(self.reservation(reservation)["Tags"], [{"Key": "Name", "Value": "train"}])
@@ -258,19 +342,31 @@ class Capacity(CloudTest):
         reservation = self.reserve(AvailabilityZone="us-east-1b", InstanceCount=1)
         admin("POST", "capacity", {"instance_type": "p4d.24xlarge", "zone": "us-east-1b", "available": 0})
         zone = {"AvailabilityZone": "us-east-1b"}
-        self.assertEqual(self.run_one(InstanceType="p4d.24xlarge", Placement=zone)["CapacityReservationId"], reservation)
+        self.assertEqual(
+            self.run_one(InstanceType="p4d.24xlarge", Placement=zone)["CapacityReservationId"], reservation
+        )
         self.refused("InsufficientInstanceCapacity", self.run_one, InstanceType="p4d.24xlarge", Placement=zone)
         self.refused("InsufficientInstanceCapacity", self.reserve, AvailabilityZone="us-east-1b")
 
     def test_reservations_are_modified_and_cancelled(self):
         reservation = self.reserve(InstanceType="g5.xlarge")
-        self.ec2.modify_capacity_reservation(CapacityReservationId=reservation, InstanceCount=5, EndDateType="limited", EndDate="2099-01-01T00:00:00Z")
+        self.ec2.modify_capacity_reservation(
+            CapacityReservationId=reservation, InstanceCount=5, EndDateType="limited", EndDate="2099-01-01T00:00:00Z"
+        )
         shown = self.reservation(reservation)
-        self.assertEqual((shown["TotalInstanceCount"], shown["EndDateType"], shown["EndDate"].year), (5, "limited", 2099))
+        self.assertEqual(
+            (shown["TotalInstanceCount"], shown["EndDateType"], shown["EndDate"].year), (5, "limited", 2099)
+        )
         self.ec2.cancel_capacity_reservation(CapacityReservationId=reservation)
         self.assertEqual(self.reservation(reservation)["State"], "cancelled")
-        self.refused("InvalidCapacityReservationState", self.ec2.cancel_capacity_reservation, CapacityReservationId=reservation)
-        self.refused("InvalidCapacityReservationId.NotFound", self.ec2.cancel_capacity_reservation, CapacityReservationId="cr-0123456789abcdef0")
+        self.refused(
+            "InvalidCapacityReservationState", self.ec2.cancel_capacity_reservation, CapacityReservationId=reservation
+        )
+        self.refused(
+            "InvalidCapacityReservationId.NotFound",
+            self.ec2.cancel_capacity_reservation,
+            CapacityReservationId="cr-0123456789abcdef0",
+        )
 
 
 class Spot(CloudTest):
@@ -281,11 +377,16 @@ class Spot(CloudTest):
         return requests["SpotInstanceRequests"][0]
 
     def test_a_spot_launch_has_a_fulfilled_request(self):
-        instance = self.run_one(InstanceMarketOptions=self.SPOT, TagSpecifications=tags("spot-instances-request", a="b"))
+        instance = self.run_one(
+            InstanceMarketOptions=self.SPOT, TagSpecifications=tags("spot-instances-request", a="b")
+        )
         self.assertEqual(instance["InstanceLifecycle"], "spot")
         request = self.request(instance)
         self.assertEqual((request["State"], request["Status"]["Code"]), ("active", "fulfilled"))
-        self.assertEqual((request["InstanceId"], request["SpotPrice"], request["Type"]), (instance["InstanceId"], "5.000000", "one-time"))
+        self.assertEqual(
+            (request["InstanceId"], request["SpotPrice"], request["Type"]),
+            (instance["InstanceId"], "5.000000", "one-time"),
+        )
         self.assertEqual(request["Tags"], [{"Key": "a", "Value": "b"}])
 
     def test_termination_closes_the_request(self):
@@ -306,17 +407,26 @@ class Spot(CloudTest):
         self.assertEqual(self.instance(instance["InstanceId"])["StateReason"]["Code"], "Server.SpotInstanceTermination")
 
     def test_only_spot_instances_are_interrupted(self):
-        self.assertIn("not a running spot instance", admin("POST", "spot-interrupt", {"instance_id": self.run_one()["InstanceId"]})["error"])
+        self.assertIn(
+            "not a running spot instance",
+            admin("POST", "spot-interrupt", {"instance_id": self.run_one()["InstanceId"]})["error"],
+        )
 
     def test_a_request_is_cancelled_while_the_instance_runs(self):
         instance = self.run_one(InstanceMarketOptions=self.SPOT)
         self.ec2.cancel_spot_instance_requests(SpotInstanceRequestIds=[instance["SpotInstanceRequestId"]])
         request = self.request(instance)
-        self.assertEqual((request["State"], request["Status"]["Code"]), ("cancelled", "request-canceled-and-instance-running"))
+        self.assertEqual(
+            (request["State"], request["Status"]["Code"]), ("cancelled", "request-canceled-and-instance-running")
+        )
 
     def test_prices_have_a_history_and_a_floor(self):
-        prices = self.ec2.describe_spot_price_history(InstanceTypes=["p4d.24xlarge"], ProductDescriptions=["Linux/UNIX"], AvailabilityZone="us-east-1b")["SpotPriceHistory"]
-        self.assertEqual([(price["InstanceType"], price["AvailabilityZone"]) for price in prices], [("p4d.24xlarge", "us-east-1b")])
+        prices = self.ec2.describe_spot_price_history(
+            InstanceTypes=["p4d.24xlarge"], ProductDescriptions=["Linux/UNIX"], AvailabilityZone="us-east-1b"
+        )["SpotPriceHistory"]
+        self.assertEqual(
+            [(price["InstanceType"], price["AvailabilityZone"]) for price in prices], [("p4d.24xlarge", "us-east-1b")]
+        )
         self.assertGreater(float(prices[0]["SpotPrice"]), 1)
         cheap = {"MarketType": "spot", "SpotOptions": {"MaxPrice": "0.01"}}
         self.refused("SpotMaxPriceTooLow", self.run_one, InstanceMarketOptions=cheap)
@@ -327,16 +437,44 @@ class Volumes(CloudTest):
         key = self.kms.create_key()["KeyMetadata"]["Arn"]
         devices = [
             {"DeviceName": "/dev/xvda", "Ebs": {"VolumeSize": 100, "Encrypted": True, "KmsKeyId": key}},
-            {"DeviceName": "/dev/sdf", "Ebs": {"VolumeSize": 500, "VolumeType": "gp3", "Iops": 6000, "Throughput": 500, "DeleteOnTermination": False}},
+            {
+                "DeviceName": "/dev/sdf",
+                "Ebs": {
+                    "VolumeSize": 500,
+                    "VolumeType": "gp3",
+                    "Iops": 6000,
+                    "Throughput": 500,
+                    "DeleteOnTermination": False,
+                },
+            },
             {"DeviceName": "/dev/sdg", "Ebs": {"VolumeSize": 50, "VolumeType": "io2", "Iops": 2000}},
         ]
         instance = self.run_one(BlockDeviceMappings=devices, TagSpecifications=tags("volume", a="b"))["InstanceId"]
         volumes = self.volumes(instance)
-        facts = {name: (volume["Size"], volume["VolumeType"], volume.get("Iops"), volume.get("Throughput"), volume["Encrypted"]) for name, volume in volumes.items()}
-        self.assertEqual(facts, {"/dev/xvda": (100, "gp3", 3000, 125, True), "/dev/sdf": (500, "gp3", 6000, 500, False), "/dev/sdg": (50, "io2", 2000, None, False)})
+        facts = {
+            name: (
+                volume["Size"],
+                volume["VolumeType"],
+                volume.get("Iops"),
+                volume.get("Throughput"),
+                volume["Encrypted"],
+            )
+            for name, volume in volumes.items()
+        }
+        self.assertEqual(
+            facts,
+            {
+                "/dev/xvda": (100, "gp3", 3000, 125, True),
+                "/dev/sdf": (500, "gp3", 6000, 500, False),
+                "/dev/sdg": (50, "io2", 2000, None, False),
+            },
+        )
         self.assertEqual(volumes["/dev/xvda"]["KmsKeyId"], key)
         self.assertEqual([volume["Tags"] for volume in volumes.values()], [[{"Key": "a", "Value": "b"}]] * 3)
-        self.assertEqual([volumes[name]["Attachments"][0]["DeleteOnTermination"] for name in ("/dev/xvda", "/dev/sdf")], [True, False])
+        self.assertEqual(
+            [volumes[name]["Attachments"][0]["DeleteOnTermination"] for name in ("/dev/xvda", "/dev/sdf")],
+            [True, False],
+        )
         self.ec2.terminate_instances(InstanceIds=[instance])
         self.eventually("terminated", lambda: self.state(instance))
         left = [volume["VolumeId"] for volume in self.ec2.describe_volumes()["Volumes"]]
@@ -345,7 +483,10 @@ class Volumes(CloudTest):
 
     def test_an_instance_without_devices_has_its_images_root(self):
         volumes = self.volumes(self.run_one()["InstanceId"])
-        self.assertEqual([(name, volume["Size"], volume["VolumeType"]) for name, volume in volumes.items()], [("/dev/xvda", 8, "gp3")])
+        self.assertEqual(
+            [(name, volume["Size"], volume["VolumeType"]) for name, volume in volumes.items()],
+            [("/dev/xvda", 8, "gp3")],
+        )
 
     def test_an_unusable_key_ends_the_instance(self):
         key = self.kms.create_key()["KeyMetadata"]["KeyId"]
@@ -373,12 +514,19 @@ class Volumes(CloudTest):
     def test_a_modification_takes_its_time(self):
         volume = self.ec2.create_volume(AvailabilityZone="us-east-1a", Size=10, VolumeType="gp2")["VolumeId"]
         change = self.ec2.modify_volume(VolumeId=volume, VolumeType="gp3", Size=20, Iops=5000)["VolumeModification"]
-        self.assertEqual((change["ModificationState"], change["OriginalSize"], change["TargetSize"], change["TargetThroughput"]), ("modifying", 10, 20, 125))
+        self.assertEqual(
+            (change["ModificationState"], change["OriginalSize"], change["TargetSize"], change["TargetThroughput"]),
+            ("modifying", 10, 20, 125),
+        )
         self.refused("IncorrectModificationState", self.ec2.modify_volume, VolumeId=volume, Size=30)
-        state = lambda: self.ec2.describe_volumes_modifications(VolumeIds=[volume])["VolumesModifications"][-1]["ModificationState"]
+        state = lambda: self.ec2.describe_volumes_modifications(VolumeIds=[volume])["VolumesModifications"][-1][
+            "ModificationState"
+        ]
         self.eventually("completed", state)
         shown = self.ec2.describe_volumes(VolumeIds=[volume])["Volumes"][0]
-        self.assertEqual((shown["Size"], shown["VolumeType"], shown["Iops"], shown["Throughput"]), (20, "gp3", 5000, 125))
+        self.assertEqual(
+            (shown["Size"], shown["VolumeType"], shown["Iops"], shown["Throughput"]), (20, "gp3", 5000, 125)
+        )
         self.refused("InvalidParameterValue", self.ec2.modify_volume, VolumeId=volume, Size=5)
 
     def test_attaching_and_detaching(self):
@@ -386,11 +534,19 @@ class Volumes(CloudTest):
         zone = self.instance(instance)["Placement"]["AvailabilityZone"]
         volume = self.ec2.create_volume(AvailabilityZone=zone, Size=1)["VolumeId"]
         elsewhere = self.ec2.create_volume(AvailabilityZone="us-east-1f", Size=1)["VolumeId"]
-        self.assertEqual(self.ec2.attach_volume(VolumeId=volume, InstanceId=instance, Device="/dev/sdh")["State"], "attaching")
+        self.assertEqual(
+            self.ec2.attach_volume(VolumeId=volume, InstanceId=instance, Device="/dev/sdh")["State"], "attaching"
+        )
         state = lambda: self.ec2.describe_volumes(VolumeIds=[volume])["Volumes"][0]["Attachments"][0]["State"]
         self.eventually("attached", state)
         self.refused("VolumeInUse", self.ec2.attach_volume, VolumeId=volume, InstanceId=instance, Device="/dev/sdi")
-        self.refused("InvalidVolume.ZoneMismatch", self.ec2.attach_volume, VolumeId=elsewhere, InstanceId=instance, Device="/dev/sdi")
+        self.refused(
+            "InvalidVolume.ZoneMismatch",
+            self.ec2.attach_volume,
+            VolumeId=elsewhere,
+            InstanceId=instance,
+            Device="/dev/sdi",
+        )
         self.refused("VolumeInUse", self.ec2.delete_volume, VolumeId=volume)
         self.ec2.detach_volume(VolumeId=volume)
         self.refused("IncorrectState", self.ec2.detach_volume, VolumeId=volume)
@@ -412,23 +568,45 @@ class Volumes(CloudTest):
 class Templates(CloudTest):
     def test_data_is_read_back_as_written(self):
         data = {"ImageId": self.image(), "InstanceType": "g5.xlarge", "TagSpecifications": tags("instance", a="b")}
-        template = self.ec2.create_launch_template(LaunchTemplateName="read", LaunchTemplateData=data, TagSpecifications=tags("launch-template", c="d"))["LaunchTemplate"]
-        version = self.ec2.describe_launch_template_versions(LaunchTemplateId=template["LaunchTemplateId"])["LaunchTemplateVersions"][0]
+        template = self.ec2.create_launch_template(
+            LaunchTemplateName="read", LaunchTemplateData=data, TagSpecifications=tags("launch-template", c="d")
+        )["LaunchTemplate"]
+        version = self.ec2.describe_launch_template_versions(LaunchTemplateId=template["LaunchTemplateId"])[
+            "LaunchTemplateVersions"
+        ][0]
         self.assertEqual(version["LaunchTemplateData"], data)
         self.assertEqual(template["Tags"], [{"Key": "c", "Value": "d"}])
 
     def test_versions_are_added_chosen_and_deleted(self):
-        template = self.ec2.create_launch_template(LaunchTemplateName="versions", LaunchTemplateData={"InstanceType": "g5.xlarge"})["LaunchTemplate"]["LaunchTemplateId"]
-        self.ec2.create_launch_template_version(LaunchTemplateId=template, LaunchTemplateData={"InstanceType": "g5.2xlarge"})
+        template = self.ec2.create_launch_template(
+            LaunchTemplateName="versions", LaunchTemplateData={"InstanceType": "g5.xlarge"}
+        )["LaunchTemplate"]["LaunchTemplateId"]
+        self.ec2.create_launch_template_version(
+            LaunchTemplateId=template, LaunchTemplateData={"InstanceType": "g5.2xlarge"}
+        )
         self.ec2.modify_launch_template(LaunchTemplateId=template, DefaultVersion="2")
         deleted = self.ec2.delete_launch_template_versions(LaunchTemplateId=template, Versions=["1"])
         self.assertEqual(deleted["SuccessfullyDeletedLaunchTemplateVersions"][0]["VersionNumber"], 1)
-        self.assertEqual(self.ec2.create_launch_template_version(LaunchTemplateId=template, LaunchTemplateData={"InstanceType": "g5.4xlarge"})["LaunchTemplateVersion"]["VersionNumber"], 3)
-        default = self.ec2.describe_launch_template_versions(LaunchTemplateId=template, Versions=["$Default"])["LaunchTemplateVersions"][0]
+        self.assertEqual(
+            self.ec2.create_launch_template_version(
+                LaunchTemplateId=template, LaunchTemplateData={"InstanceType": "g5.4xlarge"}
+            )["LaunchTemplateVersion"]["VersionNumber"],
+            3,
+        )
+        default = self.ec2.describe_launch_template_versions(LaunchTemplateId=template, Versions=["$Default"])[
+            "LaunchTemplateVersions"
+        ][0]
         self.assertEqual((default["VersionNumber"], default["LaunchTemplateData"]["InstanceType"]), (2, "g5.2xlarge"))
-        self.refused("InvalidLaunchTemplateId.VersionNotFound", self.ec2.describe_launch_template_versions, LaunchTemplateId=template, Versions=["1"])
+        self.refused(
+            "InvalidLaunchTemplateId.VersionNotFound",
+            self.ec2.describe_launch_template_versions,
+            LaunchTemplateId=template,
+            Versions=["1"],
+        )
         self.ec2.delete_launch_template(LaunchTemplateId=template)
-        self.refused("InvalidLaunchTemplateId.NotFound", self.ec2.describe_launch_templates, LaunchTemplateIds=[template])
+        self.refused(
+            "InvalidLaunchTemplateId.NotFound", self.ec2.describe_launch_templates, LaunchTemplateIds=[template]
+        )
 
     def test_a_launch_takes_from_the_template_what_it_does_not_say(self):
         _vpc, subnet, group = self.network()
@@ -439,17 +617,31 @@ class Templates(CloudTest):
             "UserData": "aGk=",
             "Placement": {"GroupName": "tpl"},
             "NetworkInterfaces": [{"DeviceIndex": 0, "SubnetId": subnet, "Groups": [group], "InterfaceType": "efa"}],
-            "BlockDeviceMappings": [{"DeviceName": "/dev/sdf", "Ebs": {"VolumeSize": 10, "VolumeType": "gp3", "Iops": 4000}}],
+            "BlockDeviceMappings": [
+                {"DeviceName": "/dev/sdf", "Ebs": {"VolumeSize": 10, "VolumeType": "gp3", "Iops": 4000}}
+            ],
             "TagSpecifications": tags("instance", from_template="yes", both="template"),
             "InstanceMarketOptions": {"MarketType": "spot"},
         }
-        template = self.ec2.create_launch_template(LaunchTemplateName="full", LaunchTemplateData=data)["LaunchTemplate"]["LaunchTemplateId"]
-        instance = self.ec2.run_instances(MinCount=1, MaxCount=1, LaunchTemplate={"LaunchTemplateId": template}, TagSpecifications=tags("instance", both="launch"))["Instances"][0]
-        self.assertEqual((instance["InstanceType"], instance["Placement"]["GroupName"], instance["InstanceLifecycle"]), ("p4d.24xlarge", "tpl", "spot"))
+        template = self.ec2.create_launch_template(LaunchTemplateName="full", LaunchTemplateData=data)[
+            "LaunchTemplate"
+        ]["LaunchTemplateId"]
+        instance = self.ec2.run_instances(
+            MinCount=1,
+            MaxCount=1,
+            LaunchTemplate={"LaunchTemplateId": template},
+            TagSpecifications=tags("instance", both="launch"),
+        )["Instances"][0]
+        self.assertEqual(
+            (instance["InstanceType"], instance["Placement"]["GroupName"], instance["InstanceLifecycle"]),
+            ("p4d.24xlarge", "tpl", "spot"),
+        )
         self.assertEqual((instance["SubnetId"], instance["NetworkInterfaces"][0]["InterfaceType"]), (subnet, "efa"))
         self.assertEqual(self.volumes(instance["InstanceId"])["/dev/sdf"]["Iops"], 4000)
         values = {tag["Key"]: tag["Value"] for tag in instance["Tags"]}
-        self.assertEqual((values["from_template"], values["both"], values["aws:ec2launchtemplate:id"]), ("yes", "launch", template))
+        self.assertEqual(
+            (values["from_template"], values["both"], values["aws:ec2launchtemplate:id"]), ("yes", "launch", template)
+        )
 
 
 if __name__ == "__main__":

@@ -6,7 +6,12 @@ import unittest
 
 from support import CloudTest, admin, client, tags
 
-TRUST = json.dumps({"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Principal": {"Service": "ec2.amazonaws.com"}, "Action": "sts:AssumeRole"}]})
+TRUST = json.dumps(
+    {
+        "Version": "2012-10-17",
+        "Statement": [{"Effect": "Allow", "Principal": {"Service": "ec2.amazonaws.com"}, "Action": "sts:AssumeRole"}],
+    }
+)
 ALLOW = json.dumps({"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": "s3:*", "Resource": "*"}]})
 
 
@@ -20,7 +25,14 @@ class Network(CloudTest):
         modify(SubnetId=subnet, EnableResourceNameDnsAAAARecordOnLaunch={"Value": True})
         shown = self.ec2.describe_subnets(SubnetIds=[subnet])["Subnets"][0]
         self.assertEqual((shown["MapPublicIpOnLaunch"], shown["EnableDns64"]), (True, True))
-        self.assertEqual(shown["PrivateDnsNameOptionsOnLaunch"], {"HostnameType": "resource-name", "EnableResourceNameDnsARecord": False, "EnableResourceNameDnsAAAARecord": True})
+        self.assertEqual(
+            shown["PrivateDnsNameOptionsOnLaunch"],
+            {
+                "HostnameType": "resource-name",
+                "EnableResourceNameDnsARecord": False,
+                "EnableResourceNameDnsAAAARecord": True,
+            },
+        )
 
     def test_a_nat_gateway_comes_goes_and_holds_its_address(self):
         _vpc, subnet, _group = self.network("us-east-1a", "10.1.0.0/16")
@@ -41,7 +53,9 @@ class Network(CloudTest):
         self.refused("NatGatewayNotFound", self.ec2.describe_nat_gateways, NatGatewayIds=["nat-0123456789abcdef0"])
 
     def test_addresses_show_only_what_they_have(self):
-        allocation = self.ec2.allocate_address(Domain="vpc", TagSpecifications=tags("elastic-ip", a="b"))["AllocationId"]
+        allocation = self.ec2.allocate_address(Domain="vpc", TagSpecifications=tags("elastic-ip", a="b"))[
+            "AllocationId"
+        ]
         shown = self.ec2.describe_addresses(AllocationIds=[allocation])["Addresses"][0]
         self.assertEqual((shown["PublicIpv4Pool"], shown["NetworkBorderGroup"]), ("amazon", "us-east-1"))
         self.assertNotIn("InstanceId", shown)
@@ -76,39 +90,69 @@ class Network(CloudTest):
     def test_network_acls_have_their_last_rule_and_icmp(self):
         vpc, _subnet, _group = self.network("us-east-1a", "10.4.0.0/16")
         acl = self.ec2.create_network_acl(VpcId=vpc)["NetworkAcl"]
-        self.assertEqual([(entry["RuleNumber"], entry["RuleAction"]) for entry in acl["Entries"]], [(32767, "deny")] * 2)
+        self.assertEqual(
+            [(entry["RuleNumber"], entry["RuleAction"]) for entry in acl["Entries"]], [(32767, "deny")] * 2
+        )
         rule = {"NetworkAclId": acl["NetworkAclId"], "RuleNumber": 100, "Egress": False}
-        self.ec2.create_network_acl_entry(**rule, Protocol="1", RuleAction="allow", CidrBlock="10.0.0.0/8", IcmpTypeCode={"Type": 8, "Code": -1})
+        self.ec2.create_network_acl_entry(
+            **rule, Protocol="1", RuleAction="allow", CidrBlock="10.0.0.0/8", IcmpTypeCode={"Type": 8, "Code": -1}
+        )
         entries = self.ec2.describe_network_acls(NetworkAclIds=[acl["NetworkAclId"]])["NetworkAcls"][0]["Entries"]
-        self.assertEqual([entry["IcmpTypeCode"] for entry in entries if entry["RuleNumber"] == 100], [{"Type": 8, "Code": -1}])
+        self.assertEqual(
+            [entry["IcmpTypeCode"] for entry in entries if entry["RuleNumber"] == 100], [{"Type": 8, "Code": -1}]
+        )
         self.ec2.delete_network_acl_entry(**rule)
         self.refused("InvalidNetworkAclEntry.NotFound", self.ec2.delete_network_acl_entry, **rule)
         self.ec2.delete_network_acl(NetworkAclId=acl["NetworkAclId"])
-        self.refused("InvalidNetworkAclID.NotFound", self.ec2.describe_network_acls, NetworkAclIds=[acl["NetworkAclId"]])
+        self.refused(
+            "InvalidNetworkAclID.NotFound", self.ec2.describe_network_acls, NetworkAclIds=[acl["NetworkAclId"]]
+        )
 
     def test_a_rule_is_revoked_whatever_its_description(self):
         _vpc, _subnet, group = self.network("us-east-1a", "10.5.0.0/16")
         rule = lambda **more: [{"IpProtocol": "-1", "UserIdGroupPairs": [{"GroupId": group, **more}]}]
-        added = self.ec2.authorize_security_group_ingress(GroupId=group, IpPermissions=rule(Description="nodes"))["SecurityGroupRules"][0]
+        added = self.ec2.authorize_security_group_ingress(GroupId=group, IpPermissions=rule(Description="nodes"))[
+            "SecurityGroupRules"
+        ][0]
         self.assertEqual((added["Description"], added["ReferencedGroupInfo"]["GroupId"]), ("nodes", group))
-        self.ec2.update_security_group_rule_descriptions_ingress(GroupId=group, IpPermissions=rule(Description="all nodes"))
-        self.refused("InvalidPermission.Duplicate", self.ec2.authorize_security_group_ingress, GroupId=group, IpPermissions=rule())
-        shown = self.ec2.describe_security_group_rules(SecurityGroupRuleIds=[added["SecurityGroupRuleId"]])["SecurityGroupRules"][0]
+        self.ec2.update_security_group_rule_descriptions_ingress(
+            GroupId=group, IpPermissions=rule(Description="all nodes")
+        )
+        self.refused(
+            "InvalidPermission.Duplicate",
+            self.ec2.authorize_security_group_ingress,
+            GroupId=group,
+            IpPermissions=rule(),
+        )
+        shown = self.ec2.describe_security_group_rules(SecurityGroupRuleIds=[added["SecurityGroupRuleId"]])[
+            "SecurityGroupRules"
+        ][0]
         self.assertEqual(shown["Description"], "all nodes")
         self.ec2.revoke_security_group_ingress(GroupId=group, IpPermissions=rule())
 
     def test_a_group_that_another_refers_to_stays(self):
         vpc, _subnet, first = self.network("us-east-1a", "10.6.0.0/16")
         second = self.ec2.create_security_group(GroupName="second", Description="s", VpcId=vpc)["GroupId"]
-        self.ec2.authorize_security_group_ingress(GroupId=second, IpPermissions=[{"IpProtocol": "-1", "UserIdGroupPairs": [{"GroupId": first}]}])
+        self.ec2.authorize_security_group_ingress(
+            GroupId=second, IpPermissions=[{"IpProtocol": "-1", "UserIdGroupPairs": [{"GroupId": first}]}]
+        )
         self.refused("DependencyViolation", self.ec2.delete_security_group, GroupId=first)
         self.ec2.delete_security_group(GroupId=second)
         self.ec2.delete_security_group(GroupId=first)
 
     def test_zones_say_whether_they_are_opted_in(self):
-        zones = self.ec2.describe_availability_zones(Filters=[{"Name": "opt-in-status", "Values": ["opt-in-not-required"]}])["AvailabilityZones"]
-        self.assertEqual((zones[0]["OptInStatus"], zones[0]["NetworkBorderGroup"]), ("opt-in-not-required", "us-east-1"))
-        self.assertEqual(self.ec2.describe_availability_zones(Filters=[{"Name": "opt-in-status", "Values": ["not-opted-in"]}])["AvailabilityZones"], [])
+        zones = self.ec2.describe_availability_zones(
+            Filters=[{"Name": "opt-in-status", "Values": ["opt-in-not-required"]}]
+        )["AvailabilityZones"]
+        self.assertEqual(
+            (zones[0]["OptInStatus"], zones[0]["NetworkBorderGroup"]), ("opt-in-not-required", "us-east-1")
+        )
+        self.assertEqual(
+            self.ec2.describe_availability_zones(Filters=[{"Name": "opt-in-status", "Values": ["not-opted-in"]}])[
+                "AvailabilityZones"
+            ],
+            [],
+        )
 
 
 class Images(CloudTest):
@@ -123,29 +167,45 @@ class Images(CloudTest):
         self.assertEqual(learning["BlockDeviceMappings"][0]["Ebs"]["VolumeSize"], 75)
         linux = self.newest("amazon", "al2023-ami-2023*-x86_64")
         root = linux["BlockDeviceMappings"][0]
-        self.assertEqual((root["DeviceName"], root["Ebs"]["VolumeSize"], root["Ebs"]["DeleteOnTermination"]), ("/dev/xvda", 8, True))
+        self.assertEqual(
+            (root["DeviceName"], root["Ebs"]["VolumeSize"], root["Ebs"]["DeleteOnTermination"]), ("/dev/xvda", 8, True)
+        )
         self.assertEqual(linux["PlatformDetails"], "Linux/UNIX")
 
     def test_an_image_of_an_instance_has_its_devices(self):
-        devices = [{"DeviceName": "/dev/sdf", "Ebs": {"VolumeSize": 10, "VolumeType": "gp3", "Iops": 4000, "Throughput": 200}}]
+        devices = [
+            {"DeviceName": "/dev/sdf", "Ebs": {"VolumeSize": 10, "VolumeType": "gp3", "Iops": 4000, "Throughput": 200}}
+        ]
         instance = self.run_one(BlockDeviceMappings=devices)["InstanceId"]
-        image = self.ec2.create_image(InstanceId=instance, Name="golden", TagSpecifications=tags("image", a="b") + tags("snapshot", c="d"))["ImageId"]
+        image = self.ec2.create_image(
+            InstanceId=instance, Name="golden", TagSpecifications=tags("image", a="b") + tags("snapshot", c="d")
+        )["ImageId"]
         shown = lambda: self.ec2.describe_images(ImageIds=[image])["Images"][0]
         self.assertEqual(shown()["State"], "pending")
         self.eventually("available", lambda: shown()["State"])
         mapping = {mapping["DeviceName"]: mapping["Ebs"] for mapping in shown()["BlockDeviceMappings"]}["/dev/sdf"]
         self.assertEqual((mapping["VolumeSize"], mapping["Iops"], mapping["Throughput"]), (10, 4000, 200))
         snapshot = self.ec2.describe_snapshots(SnapshotIds=[mapping["SnapshotId"]])["Snapshots"][0]
-        self.assertEqual((snapshot["Tags"], shown()["Tags"]), ([{"Key": "c", "Value": "d"}], [{"Key": "a", "Value": "b"}]))
+        self.assertEqual(
+            (snapshot["Tags"], shown()["Tags"]), ([{"Key": "c", "Value": "d"}], [{"Key": "a", "Value": "b"}])
+        )
         self.refused("InvalidAMIName.Duplicate", self.ec2.create_image, InstanceId=instance, Name="golden")
         self.ec2.modify_image_attribute(ImageId=image, Description={"Value": "for training"})
         self.assertEqual(shown()["Description"], "for training")
 
     def test_gpu_facts_and_offerings(self):
         names = ["g5.xlarge", "g6.xlarge", "p4d.24xlarge"]
-        types = {each["InstanceType"]: each["GpuInfo"]["Gpus"][0] for each in self.ec2.describe_instance_types(InstanceTypes=names)["InstanceTypes"]}
-        self.assertEqual({name: (gpu["Name"], gpu["Count"]) for name, gpu in types.items()}, {"g5.xlarge": ("A10G", 1), "g6.xlarge": ("L4", 1), "p4d.24xlarge": ("A100", 8)})
-        offered = self.ec2.describe_instance_type_offerings(LocationType="availability-zone", Filters=[{"Name": "instance-type", "Values": ["p4d.*"]}])["InstanceTypeOfferings"]
+        types = {
+            each["InstanceType"]: each["GpuInfo"]["Gpus"][0]
+            for each in self.ec2.describe_instance_types(InstanceTypes=names)["InstanceTypes"]
+        }
+        self.assertEqual(
+            {name: (gpu["Name"], gpu["Count"]) for name, gpu in types.items()},
+            {"g5.xlarge": ("A10G", 1), "g6.xlarge": ("L4", 1), "p4d.24xlarge": ("A100", 8)},
+        )
+        offered = self.ec2.describe_instance_type_offerings(
+            LocationType="availability-zone", Filters=[{"Name": "instance-type", "Values": ["p4d.*"]}]
+        )["InstanceTypeOfferings"]
         self.assertIn(("p4d.24xlarge", "us-east-1a"), [(each["InstanceType"], each["Location"]) for each in offered])
 
 
@@ -156,31 +216,81 @@ class Buckets(CloudTest):
 
     def test_a_new_bucket_is_encrypted_private_and_without_acls(self):
         rule = self.s3.get_bucket_encryption(Bucket=self.bucket)["ServerSideEncryptionConfiguration"]["Rules"][0]
-        self.assertEqual(rule, {"ApplyServerSideEncryptionByDefault": {"SSEAlgorithm": "AES256"}, "BucketKeyEnabled": False})
-        self.assertTrue(all(self.s3.get_public_access_block(Bucket=self.bucket)["PublicAccessBlockConfiguration"].values()))
-        self.assertEqual(self.s3.get_bucket_ownership_controls(Bucket=self.bucket)["OwnershipControls"]["Rules"], [{"ObjectOwnership": "BucketOwnerEnforced"}])
+        self.assertEqual(
+            rule, {"ApplyServerSideEncryptionByDefault": {"SSEAlgorithm": "AES256"}, "BucketKeyEnabled": False}
+        )
+        self.assertTrue(
+            all(self.s3.get_public_access_block(Bucket=self.bucket)["PublicAccessBlockConfiguration"].values())
+        )
+        self.assertEqual(
+            self.s3.get_bucket_ownership_controls(Bucket=self.bucket)["OwnershipControls"]["Rules"],
+            [{"ObjectOwnership": "BucketOwnerEnforced"}],
+        )
         self.s3.delete_bucket_encryption(Bucket=self.bucket)
         self.s3.get_bucket_encryption(Bucket=self.bucket)
 
     def test_intelligent_tiering(self):
-        configuration = {"Id": "archive", "Status": "Enabled", "Filter": {"Prefix": "runs/"}, "Tierings": [{"Days": 125, "AccessTier": "ARCHIVE_ACCESS"}, {"Days": 365, "AccessTier": "DEEP_ARCHIVE_ACCESS"}]}
+        configuration = {
+            "Id": "archive",
+            "Status": "Enabled",
+            "Filter": {"Prefix": "runs/"},
+            "Tierings": [
+                {"Days": 125, "AccessTier": "ARCHIVE_ACCESS"},
+                {"Days": 365, "AccessTier": "DEEP_ARCHIVE_ACCESS"},
+            ],
+        }
         name = {"Bucket": self.bucket, "Id": "archive"}
         self.refused("NoSuchConfiguration", self.s3.get_bucket_intelligent_tiering_configuration, **name)
         self.s3.put_bucket_intelligent_tiering_configuration(**name, IntelligentTieringConfiguration=configuration)
-        self.assertEqual(self.s3.get_bucket_intelligent_tiering_configuration(**name)["IntelligentTieringConfiguration"], configuration)
-        self.assertEqual(self.s3.list_bucket_intelligent_tiering_configurations(Bucket=self.bucket)["IntelligentTieringConfigurationList"], [configuration])
+        self.assertEqual(
+            self.s3.get_bucket_intelligent_tiering_configuration(**name)["IntelligentTieringConfiguration"],
+            configuration,
+        )
+        self.assertEqual(
+            self.s3.list_bucket_intelligent_tiering_configurations(Bucket=self.bucket)[
+                "IntelligentTieringConfigurationList"
+            ],
+            [configuration],
+        )
         self.s3.delete_bucket_intelligent_tiering_configuration(**name)
         self.refused("NoSuchConfiguration", self.s3.get_bucket_intelligent_tiering_configuration, **name)
         configuration["Tierings"][0]["Days"] = 10
-        self.refused("InvalidArgument", self.s3.put_bucket_intelligent_tiering_configuration, **name, IntelligentTieringConfiguration=configuration)
+        self.refused(
+            "InvalidArgument",
+            self.s3.put_bucket_intelligent_tiering_configuration,
+            **name,
+            IntelligentTieringConfiguration=configuration,
+        )
 
     def test_lifecycle_rules_are_read_back_as_written(self):
         rules = [
-            {"ID": "tiers", "Status": "Enabled", "Filter": {"And": {"Prefix": "a/", "Tags": [{"Key": "x", "Value": "y"}], "ObjectSizeGreaterThan": 100}}, "Transitions": [{"Days": 30, "StorageClass": "INTELLIGENT_TIERING"}, {"Days": 90, "StorageClass": "GLACIER"}]},
-            {"ID": "old", "Status": "Enabled", "Filter": {"ObjectSizeLessThan": 5000}, "NoncurrentVersionExpiration": {"NoncurrentDays": 90, "NewerNoncurrentVersions": 3}},
-            {"ID": "parts", "Status": "Enabled", "Filter": {"Prefix": ""}, "AbortIncompleteMultipartUpload": {"DaysAfterInitiation": 7}},
+            {
+                "ID": "tiers",
+                "Status": "Enabled",
+                "Filter": {"And": {"Prefix": "a/", "Tags": [{"Key": "x", "Value": "y"}], "ObjectSizeGreaterThan": 100}},
+                "Transitions": [
+                    {"Days": 30, "StorageClass": "INTELLIGENT_TIERING"},
+                    {"Days": 90, "StorageClass": "GLACIER"},
+                ],
+            },
+            {
+                "ID": "old",
+                "Status": "Enabled",
+                "Filter": {"ObjectSizeLessThan": 5000},
+                "NoncurrentVersionExpiration": {"NoncurrentDays": 90, "NewerNoncurrentVersions": 3},
+            },
+            {
+                "ID": "parts",
+                "Status": "Enabled",
+                "Filter": {"Prefix": ""},
+                "AbortIncompleteMultipartUpload": {"DaysAfterInitiation": 7},
+            },
         ]
-        self.s3.put_bucket_lifecycle_configuration(Bucket=self.bucket, LifecycleConfiguration={"Rules": rules}, TransitionDefaultMinimumObjectSize="varies_by_storage_class")
+        self.s3.put_bucket_lifecycle_configuration(
+            Bucket=self.bucket,
+            LifecycleConfiguration={"Rules": rules},
+            TransitionDefaultMinimumObjectSize="varies_by_storage_class",
+        )
         shown = self.s3.get_bucket_lifecycle_configuration(Bucket=self.bucket)
         self.assertEqual(shown["Rules"], rules)
         self.assertEqual(shown["TransitionDefaultMinimumObjectSize"], "varies_by_storage_class")
@@ -188,7 +298,17 @@ class Buckets(CloudTest):
         self.refused("NoSuchLifecycleConfiguration", self.s3.get_bucket_lifecycle_configuration, Bucket=self.bucket)
 
     def test_policies_are_checked(self):
-        policy = {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Principal": "*", "Action": "s3:GetObject", "Resource": f"arn:aws:s3:::{self.bucket}/*"}]}
+        policy = {
+            "Version": "2012-10-17",
+            "Statement": [
+                {
+                    "Effect": "Allow",
+                    "Principal": "*",
+                    "Action": "s3:GetObject",
+                    "Resource": f"arn:aws:s3:::{self.bucket}/*",
+                }
+            ],
+        }
         put = lambda document: self.s3.put_bucket_policy(Bucket=self.bucket, Policy=json.dumps(document))
         self.refused("AccessDenied", put, document=policy)
         self.s3.delete_public_access_block(Bucket=self.bucket)
@@ -211,17 +331,23 @@ class Identity(CloudTest):
 
     def test_managed_policies_can_be_attached(self):
         self.iam.create_role(RoleName="managed", AssumeRolePolicyDocument=TRUST)
-        self.iam.attach_role_policy(RoleName="managed", PolicyArn="arn:aws:iam::aws:policy/AmazonSSMManagedInstanceCore")
+        self.iam.attach_role_policy(
+            RoleName="managed", PolicyArn="arn:aws:iam::aws:policy/AmazonSSMManagedInstanceCore"
+        )
         attached = self.iam.list_attached_role_policies(RoleName="managed")["AttachedPolicies"]
         self.assertEqual(attached[0]["PolicyName"], "AmazonSSMManagedInstanceCore")
 
     def test_trust_policies_are_checked(self):
         for document in ("{", "{}", ALLOW):
-            self.refused("MalformedPolicyDocument", self.iam.create_role, RoleName="bad", AssumeRolePolicyDocument=document)
+            self.refused(
+                "MalformedPolicyDocument", self.iam.create_role, RoleName="bad", AssumeRolePolicyDocument=document
+            )
 
     def test_profiles_list_their_tags(self):
         self.iam.create_instance_profile(InstanceProfileName="tagged", Tags=[{"Key": "a", "Value": "b"}])
-        self.assertEqual(self.iam.list_instance_profile_tags(InstanceProfileName="tagged")["Tags"], [{"Key": "a", "Value": "b"}])
+        self.assertEqual(
+            self.iam.list_instance_profile_tags(InstanceProfileName="tagged")["Tags"], [{"Key": "a", "Value": "b"}]
+        )
 
 
 class Keys(CloudTest):
@@ -253,11 +379,33 @@ class Scaling(CloudTest):
     def setUp(self):
         self.name = f"group-{time.monotonic_ns()}"
         _vpc, self.subnet, group = self.network()
-        data = {"ImageId": self.image(), "InstanceType": "g5.xlarge", "SecurityGroupIds": [group], "BlockDeviceMappings": [{"DeviceName": "/dev/sdf", "Ebs": {"VolumeSize": 10, "VolumeType": "gp3", "Iops": 4000}}]}
-        self.template = {"LaunchTemplateId": self.ec2.create_launch_template(LaunchTemplateName=self.name, LaunchTemplateData=data)["LaunchTemplate"]["LaunchTemplateId"], "Version": "$Latest"}
+        data = {
+            "ImageId": self.image(),
+            "InstanceType": "g5.xlarge",
+            "SecurityGroupIds": [group],
+            "BlockDeviceMappings": [
+                {"DeviceName": "/dev/sdf", "Ebs": {"VolumeSize": 10, "VolumeType": "gp3", "Iops": 4000}}
+            ],
+        }
+        self.template = {
+            "LaunchTemplateId": self.ec2.create_launch_template(LaunchTemplateName=self.name, LaunchTemplateData=data)[
+                "LaunchTemplate"
+            ]["LaunchTemplateId"],
+            "Version": "$Latest",
+        }
 
     def create(self, **request):
-        self.autoscaling.create_auto_scaling_group(AutoScalingGroupName=self.name, **{"MinSize": 0, "MaxSize": 4, "DesiredCapacity": 1, "LaunchTemplate": self.template, "VPCZoneIdentifier": self.subnet, **request})
+        self.autoscaling.create_auto_scaling_group(
+            AutoScalingGroupName=self.name,
+            **{
+                "MinSize": 0,
+                "MaxSize": 4,
+                "DesiredCapacity": 1,
+                "LaunchTemplate": self.template,
+                "VPCZoneIdentifier": self.subnet,
+                **request,
+            },
+        )
 
     def group(self):
         groups = self.autoscaling.describe_auto_scaling_groups(AutoScalingGroupNames=[self.name])["AutoScalingGroups"]
@@ -267,15 +415,33 @@ class Scaling(CloudTest):
         return [(each["InstanceType"], each["LifecycleState"]) for each in self.group()["Instances"]]
 
     def test_attributes_are_kept_and_updated(self):
-        self.create(DefaultInstanceWarmup=60, MaxInstanceLifetime=86400, TerminationPolicies=["OldestInstance"], DesiredCapacity=0)
-        self.autoscaling.update_auto_scaling_group(AutoScalingGroupName=self.name, DefaultInstanceWarmup=90, DefaultCooldown=120, TerminationPolicies=["NewestInstance"], MaxInstanceLifetime=0)
+        self.create(
+            DefaultInstanceWarmup=60,
+            MaxInstanceLifetime=86400,
+            TerminationPolicies=["OldestInstance"],
+            DesiredCapacity=0,
+        )
+        self.autoscaling.update_auto_scaling_group(
+            AutoScalingGroupName=self.name,
+            DefaultInstanceWarmup=90,
+            DefaultCooldown=120,
+            TerminationPolicies=["NewestInstance"],
+            MaxInstanceLifetime=0,
+        )
         group = self.group()
-        self.assertEqual((group["DefaultInstanceWarmup"], group["DefaultCooldown"], group["TerminationPolicies"]), (90, 120, ["NewestInstance"]))
+        self.assertEqual(
+            (group["DefaultInstanceWarmup"], group["DefaultCooldown"], group["TerminationPolicies"]),
+            (90, 120, ["NewestInstance"]),
+        )
         self.assertNotIn("MaxInstanceLifetime", group)
         self.refused("AlreadyExists", self.create)
 
     def test_instances_come_from_the_templates_version(self):
-        self.ec2.create_launch_template_version(LaunchTemplateId=self.template["LaunchTemplateId"], SourceVersion="1", LaunchTemplateData={"InstanceType": "g5.2xlarge"})
+        self.ec2.create_launch_template_version(
+            LaunchTemplateId=self.template["LaunchTemplateId"],
+            SourceVersion="1",
+            LaunchTemplateData={"InstanceType": "g5.2xlarge"},
+        )
         self.create()
         self.assertEqual(self.instances(), [("g5.2xlarge", "Pending")])
         self.eventually([("g5.2xlarge", "InService")], self.instances)
@@ -300,10 +466,19 @@ class Scaling(CloudTest):
         self.assertNotEqual(self.group()["Instances"][0]["InstanceId"], first)
 
     def test_a_mixed_policy_buys_spot_above_its_base(self):
-        policy = {"LaunchTemplate": {"LaunchTemplateSpecification": self.template, "Overrides": [{"InstanceType": "g5.xlarge"}]}, "InstancesDistribution": {"OnDemandBaseCapacity": 1, "OnDemandPercentageAboveBaseCapacity": 0}}
+        policy = {
+            "LaunchTemplate": {
+                "LaunchTemplateSpecification": self.template,
+                "Overrides": [{"InstanceType": "g5.xlarge"}],
+            },
+            "InstancesDistribution": {"OnDemandBaseCapacity": 1, "OnDemandPercentageAboveBaseCapacity": 0},
+        }
         self.create(LaunchTemplate={}, MixedInstancesPolicy=policy, DesiredCapacity=3)
         ids = [each["InstanceId"] for each in self.group()["Instances"]]
-        self.assertEqual(sorted(self.instance(each).get("InstanceLifecycle", "on-demand") for each in ids), ["on-demand", "spot", "spot"])
+        self.assertEqual(
+            sorted(self.instance(each).get("InstanceLifecycle", "on-demand") for each in ids),
+            ["on-demand", "spot", "spot"],
+        )
         self.autoscaling.update_auto_scaling_group(AutoScalingGroupName=self.name, DesiredCapacity=2)
         self.assertIn("MixedInstancesPolicy", self.group())
 
@@ -311,32 +486,59 @@ class Scaling(CloudTest):
         self.create()
         self.refused("ResourceInUse", self.autoscaling.delete_auto_scaling_group, AutoScalingGroupName=self.name)
         self.autoscaling.delete_auto_scaling_group(AutoScalingGroupName=self.name, ForceDelete=True)
-        self.assertEqual((self.group()["Status"], self.instances()), ("Delete in progress", [("g5.xlarge", "Terminating")]))
+        self.assertEqual(
+            (self.group()["Status"], self.instances()), ("Delete in progress", [("g5.xlarge", "Terminating")])
+        )
         self.eventually(None, self.group)
 
     def test_policies_have_arns_and_belong_to_their_group(self):
         self.create(DesiredCapacity=0)
-        target = {"PredefinedMetricSpecification": {"PredefinedMetricType": "ASGAverageCPUUtilization"}, "TargetValue": 50.0}
-        arn = self.autoscaling.put_scaling_policy(AutoScalingGroupName=self.name, PolicyName="cpu", PolicyType="TargetTrackingScaling", TargetTrackingConfiguration=target, Enabled=False)["PolicyARN"]
+        target = {
+            "PredefinedMetricSpecification": {"PredefinedMetricType": "ASGAverageCPUUtilization"},
+            "TargetValue": 50.0,
+        }
+        arn = self.autoscaling.put_scaling_policy(
+            AutoScalingGroupName=self.name,
+            PolicyName="cpu",
+            PolicyType="TargetTrackingScaling",
+            TargetTrackingConfiguration=target,
+            Enabled=False,
+        )["PolicyARN"]
         policy = self.autoscaling.describe_policies(AutoScalingGroupName=self.name)["ScalingPolicies"][0]
         self.assertEqual((policy["PolicyARN"], policy["Enabled"]), (arn, False))
         self.assertNotIn("PredictiveScalingConfiguration", policy)
         self.autoscaling.delete_policy(AutoScalingGroupName=self.name, PolicyName="cpu")
-        self.refused("ValidationError", self.autoscaling.delete_policy, AutoScalingGroupName=self.name, PolicyName="cpu")
+        self.refused(
+            "ValidationError", self.autoscaling.delete_policy, AutoScalingGroupName=self.name, PolicyName="cpu"
+        )
 
 
 class SnapshotPolicies(CloudTest):
     def test_policies_live_from_create_to_delete(self):
         dlm = client("dlm")
-        details = {"ResourceTypes": ["VOLUME"], "TargetTags": [{"Key": "backup", "Value": "yes"}], "Schedules": [{"Name": "daily", "CreateRule": {"Interval": 24, "IntervalUnit": "HOURS"}, "RetainRule": {"Count": 7}}]}
-        policy = dlm.create_lifecycle_policy(Description="daily", ExecutionRoleArn="arn:aws:iam::123456789012:role/dlm", State="ENABLED", PolicyDetails=details, Tags={"a": "b"})["PolicyId"]
+        details = {
+            "ResourceTypes": ["VOLUME"],
+            "TargetTags": [{"Key": "backup", "Value": "yes"}],
+            "Schedules": [
+                {"Name": "daily", "CreateRule": {"Interval": 24, "IntervalUnit": "HOURS"}, "RetainRule": {"Count": 7}}
+            ],
+        }
+        policy = dlm.create_lifecycle_policy(
+            Description="daily",
+            ExecutionRoleArn="arn:aws:iam::123456789012:role/dlm",
+            State="ENABLED",
+            PolicyDetails=details,
+            Tags={"a": "b"},
+        )["PolicyId"]
         dlm.update_lifecycle_policy(PolicyId=policy, State="DISABLED")
         shown = dlm.get_lifecycle_policy(PolicyId=policy)["Policy"]
         self.assertEqual((shown["State"], shown["PolicyDetails"]["Schedules"]), ("DISABLED", details["Schedules"]))
         dlm.tag_resource(ResourceArn=shown["PolicyArn"], Tags={"c": "d", "e": "f"})
         dlm.untag_resource(ResourceArn=shown["PolicyArn"], TagKeys=["a", "e"])
         self.assertEqual(dlm.list_tags_for_resource(ResourceArn=shown["PolicyArn"])["Tags"], {"c": "d"})
-        self.assertEqual([each["PolicyId"] for each in dlm.get_lifecycle_policies(State="DISABLED")["Policies"]], [policy])
+        self.assertEqual(
+            [each["PolicyId"] for each in dlm.get_lifecycle_policies(State="DISABLED")["Policies"]], [policy]
+        )
         dlm.delete_lifecycle_policy(PolicyId=policy)
         self.refused("ResourceNotFoundException", dlm.get_lifecycle_policy, PolicyId=policy)
 

@@ -15,7 +15,7 @@ from moto.core.responses import ActionResult, EmptyResult
 from moto.core.utils import utcnow
 from moto.ec2.exceptions import EC2ClientError
 
-#: Members of Create- and UpdateAutoScalingGroup that moto ignores or only takes at creation, with the group's attribute.
+#: Members of Create- and UpdateAutoScalingGroup that moto ignores or takes at creation only, with the attribute.
 ATTRIBUTES = {
     "AvailabilityZoneDistribution": "availability_zone_distribution",
     "CapacityRebalance": "capacity_rebalance",
@@ -88,7 +88,11 @@ class Group(models.FakeAutoScalingGroup):
         return [state for state in self.instance_states if state.lifecycle_state in ("Pending", "InService")]
 
     def update(self, **changes):
-        if changes.get("mixed_instances_policy") is None and not changes.get("launch_template") and not changes.get("launch_config_name"):
+        if (
+            changes.get("mixed_instances_policy") is None
+            and not changes.get("launch_template")
+            and not changes.get("launch_config_name")
+        ):
             changes["mixed_instances_policy"] = self.kept_policy()
         super().update(**changes)
 
@@ -120,7 +124,9 @@ class Group(models.FakeAutoScalingGroup):
                 return
             for instance in reservation.instances:
                 instance.autoscaling_group = self
-                self.instance_states.append(InstanceState(instance, protected_from_scale_in=self.new_instances_protected_from_scale_in))
+                self.instance_states.append(
+                    InstanceState(instance, protected_from_scale_in=self.new_instances_protected_from_scale_in)
+                )
                 self.activities.insert(0, ScalingActivity(self, f"Launching a new EC2 instance: {instance.id}"))
 
     def launch_request(self, propagated_tags):
@@ -128,10 +134,15 @@ class Group(models.FakeAutoScalingGroup):
         request = {
             "MinCount": 1,
             "MaxCount": 1,
-            "TagSpecifications": [{"ResourceType": "instance", "Tags": [{"Key": key, "Value": value} for key, value in tags.items()]}],
+            "TagSpecifications": [
+                {"ResourceType": "instance", "Tags": [{"Key": key, "Value": value} for key, value in tags.items()]}
+            ],
         }
         if self.ec2_launch_template:
-            request["LaunchTemplate"] = {"LaunchTemplateId": self.ec2_launch_template.id, "Version": self.launch_template_version}
+            request["LaunchTemplate"] = {
+                "LaunchTemplateId": self.ec2_launch_template.id,
+                "Version": self.launch_template_version,
+            }
             self.add_mixed_policy(request)
         else:
             request.update(
@@ -241,7 +252,11 @@ class Backend(AutoScalingBackend):
         """Deletes an empty group; with `force`, ends its instances first and lets it linger until they are gone."""
         group = self.group(name)
         if group.instances and not force:
-            raise AutoscalingClientError("ResourceInUse", "You cannot delete an AutoScalingGroup while there are instances or pending lifecycle activity(ies) still in the group.")
+            raise AutoscalingClientError(
+                "ResourceInUse",
+                "You cannot delete an AutoScalingGroup while there are instances or pending lifecycle "
+                "activity(ies) still in the group.",
+            )
         group.max_size = group.min_size = 0
         for state in group.instance_states:
             state.protected_from_scale_in = False
@@ -264,7 +279,10 @@ class Response(AutoScalingResponse):
     def create_auto_scaling_group(self):
         name = self._get_param("AutoScalingGroupName")
         if name in self.autoscaling_backend.autoscaling_groups:
-            raise AutoscalingClientError("AlreadyExists", f"AutoScalingGroup by this name already exists - A group with the name {name} already exists")
+            raise AutoscalingClientError(
+                "AlreadyExists",
+                f"AutoScalingGroup by this name already exists - A group with the name {name} already exists",
+            )
         try:
             super().create_auto_scaling_group()
         except EC2ClientError as error:
@@ -281,7 +299,9 @@ class Response(AutoScalingResponse):
             raise ValidationError(error.message) from error
 
     def delete_auto_scaling_group(self):
-        self.autoscaling_backend.delete_group(self._get_param("AutoScalingGroupName"), self._get_bool_param("ForceDelete", False))
+        self.autoscaling_backend.delete_group(
+            self._get_param("AutoScalingGroupName"), self._get_bool_param("ForceDelete", False)
+        )
         return EmptyResult()
 
     def describe_scaling_activities(self):

@@ -17,7 +17,9 @@ from moto.core.request import Request
 from moto.core.routing import NotFound, get_service_router
 
 CREDENTIAL = re.compile(r"Credential=[^/,]+/\d+/([^/]+)/([^/]+)/aws4_request")
-HIDDEN = re.compile(r"userdata|secret|password|keymaterial|privatekey|^x-amz-|signature|securitytoken|policydocument|plaintext", re.I)
+HIDDEN = re.compile(
+    r"userdata|secret|password|keymaterial|privatekey|^x-amz-|signature|securitytoken|policydocument|plaintext", re.I
+)
 LONGEST_VALUE = 256
 LONGEST_LOG = 200_000
 #: Services whose protocol puts the action into the path.
@@ -171,11 +173,7 @@ class CallLog:
     def matching(self, service, action):
         with self.lock:
             entries = list(self.entries)
-        return [
-            entry
-            for entry in entries
-            if service in (None, entry["service"]) and action in (None, entry["action"])
-        ]
+        return [entry for entry in entries if service in (None, entry["service"]) and action in (None, entry["action"])]
 
     def counted(self):
         """{service: {action: number}}"""

@@ -20,7 +20,9 @@ class CapacityReservation(TaggedEC2Resource):
         self.id = random_id("cr")
         self.capacity_reservation_id = self.id
         self.owner_id = backend.account_id
-        self.capacity_reservation_arn = f"arn:{backend.partition}:ec2:{backend.region_name}:{backend.account_id}:capacity-reservation/{self.id}"
+        self.capacity_reservation_arn = (
+            f"arn:{backend.partition}:ec2:{backend.region_name}:{backend.account_id}:capacity-reservation/{self.id}"
+        )
         self.availability_zone = zone.name
         self.availability_zone_id = zone.zone_id
         self.instance_type = request["InstanceType"]
@@ -81,9 +83,15 @@ class CapacityReservationBackend:
             raise EC2ClientError("InvalidParameterValue", f"Invalid value '{instance_type}' for InstanceType.")
         offered = offers.zones_by_type(self.region_name).get(instance_type, [])
         if zone.name not in offered:
-            raise EC2ClientError("Unsupported", f"The requested configuration is currently not supported. Instance type {instance_type} is not offered in {zone.name}.")
+            raise EC2ClientError(
+                "Unsupported",
+                f"The requested configuration is currently not supported. Instance type {instance_type} is "
+                f"not offered in {zone.name}.",
+            )
         if (request.get("EndDateType") == "limited") != bool(request.get("EndDate")):
-            raise EC2ClientError("InvalidParameterCombination", "EndDate must be given with EndDateType limited, and only then.")
+            raise EC2ClientError(
+                "InvalidParameterCombination", "EndDate must be given with EndDateType limited, and only then."
+            )
         free = LIMITS.free_zones(instance_type, offered, request["InstanceCount"])
         if zone.name not in free:
             LIMITS.refuse(instance_type, zone.name, free)
@@ -100,7 +108,9 @@ class CapacityReservationBackend:
 
     def get_capacity_reservation(self, reservation_id):
         if reservation_id not in self.capacity_reservations:
-            raise EC2ClientError("InvalidCapacityReservationId.NotFound", f"The capacity reservation '{reservation_id}' does not exist")
+            raise EC2ClientError(
+                "InvalidCapacityReservationId.NotFound", f"The capacity reservation '{reservation_id}' does not exist"
+            )
         return self.capacity_reservations[reservation_id]
 
     def describe_capacity_reservations(self, reservation_ids, filters):
@@ -112,7 +122,11 @@ class CapacityReservationBackend:
         count = changes.get("InstanceCount")
         if count is not None:
             if count < reservation.used():
-                raise EC2ClientError("InvalidParameterValue", f"The instance count {count} is below the {reservation.used()} instances that run in {reservation_id}.")
+                raise EC2ClientError(
+                    "InvalidParameterValue",
+                    f"The instance count {count} is below the {reservation.used()} instances that run in "
+                    f"{reservation_id}.",
+                )
             reservation.total_instance_count = count
         if changes.get("EndDateType"):
             reservation.end_date_type = changes["EndDateType"]
@@ -131,7 +145,10 @@ class CapacityReservationBackend:
     def live_capacity_reservation(self, reservation_id):
         reservation = self.get_capacity_reservation(reservation_id)
         if reservation.state not in ("active", "pending"):
-            raise EC2ClientError("InvalidCapacityReservationState", f"The capacity reservation '{reservation_id}' is {reservation.state}.")
+            raise EC2ClientError(
+                "InvalidCapacityReservationState",
+                f"The capacity reservation '{reservation_id}' is {reservation.state}.",
+            )
         return reservation
 
     def capacity_reservation_for_launch(self, specification, instance_type, zone, count):
@@ -143,9 +160,17 @@ class CapacityReservationBackend:
         if target:
             reservation = self.live_capacity_reservation(target)
             if (reservation.instance_type, reservation.availability_zone) != (instance_type, zone):
-                raise EC2ClientError("InvalidParameterCombination", f"The capacity reservation '{target}' is for {reservation.instance_type} in {reservation.availability_zone}.")
+                raise EC2ClientError(
+                    "InvalidParameterCombination",
+                    f"The capacity reservation '{target}' is for {reservation.instance_type} in "
+                    f"{reservation.availability_zone}.",
+                )
             if reservation.available_instance_count < count:
-                raise EC2ClientError("ReservationCapacityExceeded", "The requested reservation does not have sufficient compatible and available capacity for this request.")
+                raise EC2ClientError(
+                    "ReservationCapacityExceeded",
+                    "The requested reservation does not have sufficient compatible and available capacity "
+                    "for this request.",
+                )
             return reservation
         preference = specification.get("CapacityReservationPreference", "open")
         if preference == "none":
@@ -158,7 +183,11 @@ class CapacityReservationBackend:
             ):
                 return reservation
         if preference == "capacity-reservations-only":
-            raise EC2ClientError("ReservationCapacityExceeded", "The requested reservation does not have sufficient compatible and available capacity for this request.")
+            raise EC2ClientError(
+                "ReservationCapacityExceeded",
+                "The requested reservation does not have sufficient compatible and available capacity for "
+                "this request.",
+            )
         return None
 
 

@@ -37,7 +37,9 @@ def answer(call, request_id):
         "ListTagsForResource": lambda policies, call, _: {"Tags": by_arn(policies, call)["Tags"]},
     }
     if call.action not in actions:
-        return error_answer(call, 400, "InvalidRequestException", f"{call.action} is not served by this test cloud.", request_id)
+        return error_answer(
+            call, 400, "InvalidRequestException", f"{call.action} is not served by this test cloud.", request_id
+        )
     document = json.loads(call.body) if call.body else {}
     try:
         result = actions[call.action](POLICIES.setdefault(call.region, {}), call, document)
@@ -49,7 +51,7 @@ def answer(call, request_id):
 
 
 def now():
-    return datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
 
 
 def create(policies, call, document):
@@ -83,8 +85,17 @@ def by_arn(policies, call):
 def summaries(policies, call, _document):
     wanted = call.values("policyIds")
     shown = ("PolicyId", "Description", "State", "Tags", "DefaultPolicy")
-    chosen = [policy for policy in policies.values() if (not wanted or policy["PolicyId"] in wanted) and call.params.get("state", policy["State"]) == policy["State"]]
-    return {"Policies": [{**{key: policy[key] for key in shown}, "PolicyType": policy["PolicyDetails"]["PolicyType"]} for policy in chosen]}
+    chosen = [
+        policy
+        for policy in policies.values()
+        if (not wanted or policy["PolicyId"] in wanted) and call.params.get("state", policy["State"]) == policy["State"]
+    ]
+    return {
+        "Policies": [
+            {**{key: policy[key] for key in shown}, "PolicyType": policy["PolicyDetails"]["PolicyType"]}
+            for policy in chosen
+        ]
+    }
 
 
 def update(policies, call, document):

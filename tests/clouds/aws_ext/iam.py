@@ -40,7 +40,10 @@ class Response(IamResponse):
         if policy.attachment_count:
             raise DeleteConflictException("Cannot delete a policy attached to entities.")
         if len(policy.versions) > 1:
-            raise DeleteConflictException("This policy has more than one version. Before you delete a policy, you must delete the policy's versions. The default version is deleted with the policy.")
+            raise DeleteConflictException(
+                "This policy has more than one version. Before you delete a policy, you must delete the "
+                "policy's versions. The default version is deleted with the policy."
+            )
         return super().delete_policy()
 
     def create_role(self):
@@ -62,7 +65,9 @@ def check_trust_policy(document):
     try:
         statements = json.loads(document)["Statement"]
     except (ValueError, KeyError, TypeError) as problem:
-        raise MalformedPolicyDocument("This policy contains invalid Json" if isinstance(problem, ValueError) else "Syntax errors in policy.") from problem
+        raise MalformedPolicyDocument(
+            "This policy contains invalid Json" if isinstance(problem, ValueError) else "Syntax errors in policy."
+        ) from problem
     for statement in statements if isinstance(statements, list) else [statements]:
         if "Resource" in statement or "NotResource" in statement:
             raise MalformedPolicyDocument("Has prohibited field Resource")

@@ -19,7 +19,13 @@ CANONICAL, AMAZON_DEEP_LEARNING = "099720109477", "898082745236"
 
 #: (owner, name, description, root device, architecture)
 PUBLIC_IMAGES = [
-    (CANONICAL, f"ubuntu/images/{path}/ubuntu-{release}-{architecture}-server-{date}", f"Canonical, Ubuntu, {release[-5:]}, {architecture} image", "/dev/sda1", "x86_64" if architecture == "amd64" else "arm64")
+    (
+        CANONICAL,
+        f"ubuntu/images/{path}/ubuntu-{release}-{architecture}-server-{date}",
+        f"Canonical, Ubuntu, {release[-5:]}, {architecture} image",
+        "/dev/sda1",
+        "x86_64" if architecture == "amd64" else "arm64",
+    )
     for path, release in (("hvm-ssd", "jammy-22.04"), ("hvm-ssd-gp3", "noble-24.04"))
     for architecture in ("amd64", "arm64")
     for date in ("20260612", "20260915")
@@ -37,7 +43,7 @@ PUBLIC_IMAGES = [
 
 #: Root volume size in GiB by a part of the name; 8 otherwise.
 ROOT_SIZES = (("Windows", 30), ("Deep Learning", 75), ("DLAMI", 75), ("-ecs-", 30))
-UNDATED = datetime.datetime(2017, 11, 1, tzinfo=datetime.timezone.utc)
+UNDATED = datetime.datetime(2017, 11, 1, tzinfo=datetime.UTC)
 
 
 class Ami(moto_amis.Ami):
@@ -96,7 +102,9 @@ class Ami(moto_amis.Ami):
         self.hypervisor = "xen"
         for name, block in instance.get_block_device_mapping:
             volume = self.ec2_backend.get_volume(block.volume_id)
-            snapshot = self.ec2_backend.create_snapshot(volume.id, f"Created by CreateImage({instance.id}) for {self.id}", from_ami=self.id)
+            snapshot = self.ec2_backend.create_snapshot(
+                volume.id, f"Created by CreateImage({instance.id}) for {self.id}", from_ami=self.id
+            )
             ebs = {
                 "SnapshotId": snapshot.id,
                 "VolumeSize": volume.size,
@@ -123,7 +131,7 @@ def date_of(name):
     found = re.search(r"(20[12]\d)(0[1-9]|1[0-2])([0-2]\d|3[01])", name)
     if found is None:
         return UNDATED
-    return datetime.datetime(*map(int, found.groups()), tzinfo=datetime.timezone.utc)
+    return datetime.datetime(*map(int, found.groups()), tzinfo=datetime.UTC)
 
 
 def root_size(name):
@@ -153,7 +161,9 @@ class ImageBackend:
 
     def create_image(self, instance_id, name, description, tag_specifications):
         if any(image.name == name and image.owner_id == self.account_id for image in self.amis.values()):
-            raise EC2ClientError("InvalidAMIName.Duplicate", f"AMI name {name} is already in use by another of your AMIs")
+            raise EC2ClientError(
+                "InvalidAMIName.Duplicate", f"AMI name {name} is already in use by another of your AMIs"
+            )
         image = super().create_image(instance_id, name, description, [])
         tags = convert_tag_spec(tag_specifications)
         image.add_tags(tags.get("image", {}))

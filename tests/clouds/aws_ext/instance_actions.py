@@ -58,7 +58,9 @@ class InstanceActionsResponse:
             value = getattr(instance, ATTRIBUTES[member])
             result[member] = {} if value is None else {"Value": str(value) if member == "UserData" else value}
         else:
-            raise EC2ClientError("InvalidParameterValue", f"Value ({attribute}) for parameter attribute is invalid. Unknown attribute.")
+            raise EC2ClientError(
+                "InvalidParameterValue", f"Value ({attribute}) for parameter attribute is invalid. Unknown attribute."
+            )
         return ActionResult(result)
 
     def modify_instance_attribute(self):
@@ -72,7 +74,9 @@ class InstanceActionsResponse:
         for mapping in self._get_param("BlockDeviceMappings", []):
             block = instance.block_device_mapping.get(mapping["DeviceName"])
             if block is None:
-                raise EC2ClientError("InvalidInstanceAttributeValue", f"No device is currently mapped at {mapping['DeviceName']}")
+                raise EC2ClientError(
+                    "InvalidInstanceAttributeValue", f"No device is currently mapped at {mapping['DeviceName']}"
+                )
             kept = mapping.get("Ebs", {}).get("DeleteOnTermination")
             if kept is not None:
                 block.delete_on_termination = kept
@@ -92,9 +96,13 @@ class InstanceActionsResponse:
 
     def change_attribute(self, instance, member, value):
         if member not in ATTRIBUTES:
-            raise EC2ClientError("InvalidParameterValue", f"Value ({member}) for parameter attribute is invalid. Unknown attribute.")
+            raise EC2ClientError(
+                "InvalidParameterValue", f"Value ({member}) for parameter attribute is invalid. Unknown attribute."
+            )
         if member in ONLY_STOPPED and instance.state != "stopped":
-            raise EC2ClientError("IncorrectInstanceState", f"The instance '{instance.id}' is not in the 'stopped' state.")
+            raise EC2ClientError(
+                "IncorrectInstanceState", f"The instance '{instance.id}' is not in the 'stopped' state."
+            )
         if member in BOOLEAN:
             value = str(value).lower() == "true"
         elif member == "UserData":
@@ -120,12 +128,16 @@ class InstanceActionsResponse:
             value = self._get_param(parameter)
             setattr(options, name, getattr(instance.metadata_options, name) if value is None else value)
         instance.metadata_options = options
-        return ActionResult({"InstanceId": instance.id, "InstanceMetadataOptions": {**vars(options), "State": "pending"}})
+        return ActionResult(
+            {"InstanceId": instance.id, "InstanceMetadataOptions": {**vars(options), "State": "pending"}}
+        )
 
     def modify_instance_placement(self):
         instance = self.named_instance()
         if instance.state != "stopped":
-            raise EC2ClientError("IncorrectInstanceState", f"The instance '{instance.id}' is not in the 'stopped' state.")
+            raise EC2ClientError(
+                "IncorrectInstanceState", f"The instance '{instance.id}' is not in the 'stopped' state."
+            )
         name, group_id = self._get_param("GroupName"), self._get_param("GroupId")
         if name == "":
             instance.placement.group_name = ""
@@ -158,22 +170,32 @@ class InstanceActionsResponse:
     def modify_instance_capacity_reservation_attributes(self):
         instance = self.named_instance()
         if instance.state != "stopped":
-            raise EC2ClientError("IncorrectInstanceState", f"The instance '{instance.id}' is not in the 'stopped' state.")
+            raise EC2ClientError(
+                "IncorrectInstanceState", f"The instance '{instance.id}' is not in the 'stopped' state."
+            )
         instance.capacity_reservation_specification = dict(self.params["CapacityReservationSpecification"])
         return ActionResult({"Return": True})
 
     def modify_instance_cpu_options(self):
         instance = self.named_instance()
         if instance.state != "stopped":
-            raise EC2ClientError("IncorrectInstanceState", f"The instance '{instance.id}' is not in the 'stopped' state.")
-        instance.cpu_options = {"CoreCount": self._get_param("CoreCount"), "ThreadsPerCore": self._get_param("ThreadsPerCore")}
+            raise EC2ClientError(
+                "IncorrectInstanceState", f"The instance '{instance.id}' is not in the 'stopped' state."
+            )
+        instance.cpu_options = {
+            "CoreCount": self._get_param("CoreCount"),
+            "ThreadsPerCore": self._get_param("ThreadsPerCore"),
+        }
         return ActionResult({"InstanceId": instance.id, **instance.cpu_options})
 
     def describe_instance_credit_specifications(self):
         instances = self.ec2_backend.get_multi_instances_by_id(self._get_param("InstanceIds", []))
         for instance in instances:
             if not offers.burstable(instance.instance_type):
-                raise EC2ClientError("InvalidParameterCombination", f"The instance {instance.id} is of type {instance.instance_type}, which has no CPU credits.")
+                raise EC2ClientError(
+                    "InvalidParameterCombination",
+                    f"The instance {instance.id} is of type {instance.instance_type}, which has no CPU credits.",
+                )
         shown = [{"InstanceId": instance.id, "CpuCredits": instance.cpu_credits} for instance in instances]
         return ActionResult({"InstanceCreditSpecifications": shown})
 
@@ -183,7 +205,9 @@ class InstanceActionsResponse:
             instance = self.ec2_backend.get_instance(specification["InstanceId"])
             instance.cpu_credits = specification["CpuCredits"]
             changed.append({"InstanceId": instance.id})
-        return ActionResult({"SuccessfulInstanceCreditSpecifications": changed, "UnsuccessfulInstanceCreditSpecifications": []})
+        return ActionResult(
+            {"SuccessfulInstanceCreditSpecifications": changed, "UnsuccessfulInstanceCreditSpecifications": []}
+        )
 
     def monitor_instances(self):
         return self.set_monitoring("enabled", "pending")
@@ -195,7 +219,13 @@ class InstanceActionsResponse:
         instances = self.ec2_backend.get_multi_instances_by_id(self._get_param("InstanceIds", []))
         for instance in instances:
             instance.monitoring_state = state
-        return ActionResult({"InstanceMonitorings": [{"InstanceId": instance.id, "Monitoring": {"State": shown_state}} for instance in instances]})
+        return ActionResult(
+            {
+                "InstanceMonitorings": [
+                    {"InstanceId": instance.id, "Monitoring": {"State": shown_state}} for instance in instances
+                ]
+            }
+        )
 
     def terminate_instances(self):
         """As moto's, with the state that each instance is really in."""
@@ -206,11 +236,15 @@ class InstanceActionsResponse:
 
     def stop_instances(self):
         self.error_on_dryrun()
-        return self.state_changes("StoppingInstances", self.ec2_backend.stop_instances(self._get_param("InstanceIds", [])))
+        return self.state_changes(
+            "StoppingInstances", self.ec2_backend.stop_instances(self._get_param("InstanceIds", []))
+        )
 
     def start_instances(self):
         self.error_on_dryrun()
-        return self.state_changes("StartingInstances", self.ec2_backend.start_instances(self._get_param("InstanceIds", [])))
+        return self.state_changes(
+            "StartingInstances", self.ec2_backend.start_instances(self._get_param("InstanceIds", []))
+        )
 
     def state_changes(self, member, changes):
         return ActionResult(

@@ -7,11 +7,11 @@ instances, `instance_actions` answers the calls that change one.
 
 import time
 
+from moto.core.utils import utcnow
 from moto.ec2.exceptions import EC2ClientError
 from moto.ec2.models import elastic_network_interfaces as interfaces
 from moto.ec2.models import instances as moto_instances
 from moto.ec2.models.instances import InstanceState, StateReason
-from moto.core.utils import utcnow
 
 from .lifecycle import Clock
 from .limits import LIMITS
@@ -62,7 +62,12 @@ class Instance(moto_instances.Instance):
         previous = self._state
         if previous.name in ("pending", "running"):
             if self.spot_request and self.spot_request.type != "persistent":
-                raise EC2ClientError("UnsupportedOperation", f"You can't stop the Spot Instance '{self.id}' because it is associated with a one-time Spot Instance request. You can only stop Spot Instances associated with persistent Spot Instance requests.")
+                raise EC2ClientError(
+                    "UnsupportedOperation",
+                    f"You can't stop the Spot Instance '{self.id}' because it is associated with a one-time "
+                    "Spot Instance request. You can only stop Spot Instances associated with persistent Spot "
+                    "Instance requests.",
+                )
             for interface in self.nics.values():
                 interface.stop()
             self.explain("Client.UserInitiatedShutdown", "User initiated shutdown", "User initiated")
@@ -149,10 +154,6 @@ class Instance(moto_instances.Instance):
         return self.spot_request.id if self.spot_request else None
 
     @property
-    def instance_lifecycle(self):
-        return self.lifecycle
-
-    @property
     def source_dest_check(self):
         primary = getattr(self, "nics", {}).get(0)
         return primary.source_dest_check if primary else True
@@ -203,12 +204,18 @@ class InstanceBackend:
         """Terminates all or, when one is unknown or protected, none."""
         for instance in self.get_multi_instances_by_id(instance_ids):
             if instance.disable_api_termination:
-                raise EC2ClientError("OperationNotPermitted", f"The instance '{instance.id}' may not be terminated. Modify its 'disableApiTermination' instance attribute and try again.")
+                raise EC2ClientError(
+                    "OperationNotPermitted",
+                    f"The instance '{instance.id}' may not be terminated. Modify its 'disableApiTermination' "
+                    "instance attribute and try again.",
+                )
         return super().terminate_instances(instance_ids)
 
 
 def incorrect_state(instance, done):
-    return EC2ClientError("IncorrectInstanceState", f"The instance '{instance.id}' is not in a state from which it can be {done}.")
+    return EC2ClientError(
+        "IncorrectInstanceState", f"The instance '{instance.id}' is not in a state from which it can be {done}."
+    )
 
 
 def install():

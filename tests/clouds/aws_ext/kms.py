@@ -1,4 +1,4 @@
-"""KMS keys with AWS's defaults, a rotation period, alias dates, checked policies, and the states that forbid changes."""
+"""KMS keys with AWS's defaults, rotation periods, checked policies and states that forbid changes; dated aliases."""
 
 import datetime
 import json
@@ -9,12 +9,33 @@ from moto.kms.responses import KmsResponse
 
 DEFAULT_ROTATION_DAYS = 365
 #: Actions that a key pending deletion refuses.
-ONLY_USABLE = ("EnableKey", "DisableKey", "EnableKeyRotation", "DisableKeyRotation", "ScheduleKeyDeletion", "UpdateKeyDescription", "CreateAlias", "TagResource", "UntagResource")
+ONLY_USABLE = (
+    "EnableKey",
+    "DisableKey",
+    "EnableKeyRotation",
+    "DisableKeyRotation",
+    "ScheduleKeyDeletion",
+    "UpdateKeyDescription",
+    "CreateAlias",
+    "TagResource",
+    "UntagResource",
+)
 
 
 class Key(models.Key):
-    def __init__(self, policy, key_usage, key_spec, description, account_id, region, multi_region=False, origin="AWS_KMS"):
-        super().__init__(policy, key_usage or "ENCRYPT_DECRYPT", key_spec, description, account_id, region, bool(multi_region), origin)
+    def __init__(
+        self, policy, key_usage, key_spec, description, account_id, region, multi_region=False, origin="AWS_KMS"
+    ):
+        super().__init__(
+            policy,
+            key_usage or "ENCRYPT_DECRYPT",
+            key_spec,
+            description,
+            account_id,
+            region,
+            bool(multi_region),
+            origin,
+        )
         self.rotation_days = DEFAULT_ROTATION_DAYS
         self.rotation_start = None
 
@@ -22,7 +43,7 @@ class Key(models.Key):
 class Alias(models.Alias):
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
-        self.changed_at = datetime.datetime.now(datetime.timezone.utc).timestamp()
+        self.changed_at = datetime.datetime.now(datetime.UTC).timestamp()
 
 
 class Response(KmsResponse):
@@ -65,7 +86,7 @@ class Response(KmsResponse):
         answer = super().enable_key_rotation()
         key = self.named_key(self._get_param("KeyId"))
         key.rotation_days = self._get_param("RotationPeriodInDays") or DEFAULT_ROTATION_DAYS
-        key.rotation_start = datetime.datetime.now(datetime.timezone.utc)
+        key.rotation_start = datetime.datetime.now(datetime.UTC)
         return answer
 
     def get_key_rotation_status(self):
@@ -79,7 +100,12 @@ class Response(KmsResponse):
 
     def list_aliases(self):
         answer = json.loads(super().list_aliases())
-        dates = {alias.alias_name: alias.changed_at for key in self.kms_backend.keys.values() for alias in key.aliases.values() if hasattr(alias, "changed_at")}
+        dates = {
+            alias.alias_name: alias.changed_at
+            for key in self.kms_backend.keys.values()
+            for alias in key.aliases.values()
+            if hasattr(alias, "changed_at")
+        }
         for alias in answer["Aliases"]:
             if alias["AliasName"] in dates:
                 alias["CreationDate"] = alias["LastUpdatedDate"] = dates[alias["AliasName"]]

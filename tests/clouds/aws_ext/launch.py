@@ -24,7 +24,10 @@ class LaunchBackend:
         """Moto's own callers, in moto's terms."""
         if kwargs.pop("checked", False):
             return super().run_instances(image_id, count, user_data, security_group_names, **kwargs)
-        groups = [*security_group_names, *(getattr(group, "id", group) for group in kwargs.get("security_group_ids") or [])]
+        groups = [
+            *security_group_names,
+            *(getattr(group, "id", group) for group in kwargs.get("security_group_ids") or []),
+        ]
         request = {
             "ImageId": image_id,
             "MinCount": count,
@@ -126,7 +129,14 @@ class LaunchPlan:
             raise EC2ClientError("InvalidParameterValue", f"Invalid value '{self.instance_type}' for InstanceType.")
         architectures = offers.architectures(self.instance_type)
         if self.image.architecture and self.image.architecture not in architectures:
-            raise EC2ClientError("InvalidParameterValue", f"The architecture '{architectures[0]}' of the specified instance type does not match the architecture '{self.image.architecture}' of the specified AMI. Specify an instance type and an AMI that have matching architectures, and try again. You can use 'describe-instance-types' or 'describe-images' to discover the architecture of the instance type or AMI.")
+            raise EC2ClientError(
+                "InvalidParameterValue",
+                f"The architecture '{architectures[0]}' of the specified instance type does not match the "
+                f"architecture '{self.image.architecture}' of the specified AMI. Specify an instance type and "
+                "an AMI that have matching architectures, and try again. You can use "
+                "'describe-instance-types' or 'describe-images' to discover the architecture of the instance "
+                "type or AMI.",
+            )
         key_name = self.request.get("KeyName")
         if key_name and key_name not in self.backend.key_pairs:
             raise EC2ClientError("InvalidKeyPair.NotFound", f"The key pair '{key_name}' does not exist")
@@ -137,16 +147,26 @@ class LaunchPlan:
             raise EC2ClientError("InvalidParameterValue", "The minimum count must be at most the maximum count.")
         if self.request.get("NetworkInterfaces"):
             if self.request.get("SubnetId"):
-                raise InvalidParameterCombination("Network interfaces and an instance-level subnet ID may not be specified on the same request")
+                raise InvalidParameterCombination(
+                    "Network interfaces and an instance-level subnet ID may not be specified on the same request"
+                )
             if self.request.get("SecurityGroupIds") or self.request.get("SecurityGroups"):
-                raise InvalidParameterCombination("Network interfaces and an instance-level security groups may not be specified on the same request")
+                raise InvalidParameterCombination(
+                    "Network interfaces and an instance-level security groups may not be specified on the same request"
+                )
 
     def check_profile(self, profile):
         try:
-            filter_iam_instance_profiles(self.backend.account_id, self.backend.partition, profile.get("Arn"), profile.get("Name"))
+            filter_iam_instance_profiles(
+                self.backend.account_id, self.backend.partition, profile.get("Arn"), profile.get("Name")
+            )
         except ServiceException as missing:
             given = "Name" if profile.get("Name") else "ARN"
-            raise EC2ClientError("InvalidParameterValue", f"Value ({profile.get('Name') or profile.get('Arn')}) for parameter iamInstanceProfile.{given.lower()} is invalid. Invalid IAM Instance Profile {given}") from missing
+            raise EC2ClientError(
+                "InvalidParameterValue",
+                f"Value ({profile.get('Name') or profile.get('Arn')}) for parameter "
+                f"iamInstanceProfile.{given.lower()} is invalid. Invalid IAM Instance Profile {given}",
+            ) from missing
 
     def choose_subnet(self):
         """(zone, subnet) of the launch: the subnet that it names, or the default one of a zone with capacity."""
@@ -154,7 +174,10 @@ class LaunchPlan:
         wanted = (self.request.get("Placement") or {}).get("AvailabilityZone")
         if subnet is not None:
             if wanted not in (None, subnet.availability_zone):
-                raise EC2ClientError("InvalidParameterValue", f"The subnet '{subnet.id}' is in {subnet.availability_zone}, not in {wanted}.")
+                raise EC2ClientError(
+                    "InvalidParameterValue",
+                    f"The subnet '{subnet.id}' is in {subnet.availability_zone}, not in {wanted}.",
+                )
             wanted = subnet.availability_zone
         defaults = self.backend.get_default_subnets()
         if subnet is None and not defaults:
@@ -163,12 +186,21 @@ class LaunchPlan:
         if wanted is not None and offered and wanted not in offered:
             if not any(zone.name == wanted for zone in self.backend.describe_availability_zones()):
                 raise EC2ClientError("InvalidParameterValue", f"Invalid availability zone: [{wanted}]")
-            raise EC2ClientError("Unsupported", f"Your requested instance type ({self.instance_type}) is not supported in your requested Availability Zone ({wanted}). Please retry your request by not specifying an Availability Zone or choosing {', '.join(offered)}.")
-        target = ((self.request.get("CapacityReservationSpecification") or {}).get("CapacityReservationTarget") or {}).get("CapacityReservationId")
+            raise EC2ClientError(
+                "Unsupported",
+                f"Your requested instance type ({self.instance_type}) is not supported in your requested "
+                f"Availability Zone ({wanted}). Please retry your request by not specifying an Availability "
+                f"Zone or choosing {', '.join(offered)}.",
+            )
+        target = (
+            (self.request.get("CapacityReservationSpecification") or {}).get("CapacityReservationTarget") or {}
+        ).get("CapacityReservationId")
         if target:
             zone = wanted or self.backend.get_capacity_reservation(target).availability_zone
         else:
-            zone = wanted or LIMITS.choose_zone(self.instance_type, [zone for zone in offered if zone in defaults] or sorted(defaults), self.is_spot)
+            zone = wanted or LIMITS.choose_zone(
+                self.instance_type, [zone for zone in offered if zone in defaults] or sorted(defaults), self.is_spot
+            )
         if self.is_spot:
             self.backend.check_spot_price(self.market.get("SpotOptions") or {}, self.instance_type, zone)
         if subnet is None:
@@ -193,11 +225,16 @@ class LaunchPlan:
             named += interface.get("Groups") or []
         groups = []
         for name in named:
-            group = self.backend.get_security_group_from_id(name) or self.backend.get_security_group_from_name(name, self.subnet.vpc_id)
+            group = self.backend.get_security_group_from_id(name) or self.backend.get_security_group_from_name(
+                name, self.subnet.vpc_id
+            )
             if group is None:
                 raise EC2ClientError("InvalidGroup.NotFound", f"The security group '{name}' does not exist")
             if group.vpc_id != self.subnet.vpc_id:
-                raise EC2ClientError("InvalidParameter", f"Security group {group.id} and subnet {self.subnet.id} belong to different networks.")
+                raise EC2ClientError(
+                    "InvalidParameter",
+                    f"Security group {group.id} and subnet {self.subnet.id} belong to different networks.",
+                )
             groups.append(group)
         return groups or [self.backend.get_default_security_group(self.subnet.vpc_id)]
 
@@ -207,14 +244,23 @@ class LaunchPlan:
             return None
         group = self.backend.placement_group_for_launch(placement.get("GroupName"), placement.get("GroupId"))
         if group.strategy not in offers.placement_strategies(self.instance_type):
-            raise EC2ClientError("InvalidParameterCombination", f"{group.strategy.capitalize()} placement groups are not supported by the '{self.instance_type}' instance type. Specify a supported instance type or change the placement group strategy, and try again.")
+            raise EC2ClientError(
+                "InvalidParameterCombination",
+                f"{group.strategy.capitalize()} placement groups are not supported by the "
+                f"'{self.instance_type}' instance type. Specify a supported instance type or change the "
+                "placement group strategy, and try again.",
+            )
         partition = placement.get("PartitionNumber")
         if partition is not None and not (group.partition_count and 1 <= int(partition) <= group.partition_count):
-            raise EC2ClientError("InvalidParameterValue", f"The partition number {partition} is not valid for the placement group '{group.group_name}'.")
+            raise EC2ClientError(
+                "InvalidParameterValue",
+                f"The partition number {partition} is not valid for the placement group '{group.group_name}'.",
+            )
         return group
 
     def plan_interfaces(self):
-        """The interfaces in moto's terms; those that the launch makes end with the instance unless it says otherwise."""
+        """The interfaces in moto's terms; those that the launch makes end with the instance unless it says "
+        "otherwise."""
         interfaces = [dict(interface) for interface in self.request.get("NetworkInterfaces") or [{}]]
         for interface in interfaces:
             interface.setdefault("DeviceIndex", 0)
@@ -227,14 +273,20 @@ class LaunchPlan:
                 if self.request.get("PrivateIpAddress"):
                     interface["PrivateIpAddress"] = self.request["PrivateIpAddress"]
             if interface.get("AssociatePublicIpAddress") is None:
-                interface["AssociatePublicIpAddress"] = int(interface["DeviceIndex"]) == 0 and self.subnet.map_public_ip_on_launch in (True, "true")
+                interface["AssociatePublicIpAddress"] = int(
+                    interface["DeviceIndex"]
+                ) == 0 and self.subnet.map_public_ip_on_launch in (True, "true")
             if not interface.get("Groups"):
                 interface["Groups"] = [group.id for group in self.groups]
         return interfaces
 
     def plan_devices(self):
         """{device name: EBS parameters}: the image's, overridden by the launch's."""
-        devices = {mapping["DeviceName"]: dict(mapping["Ebs"]) for mapping in self.image.block_device_mappings if "Ebs" in mapping}
+        devices = {
+            mapping["DeviceName"]: dict(mapping["Ebs"])
+            for mapping in self.image.block_device_mappings
+            if "Ebs" in mapping
+        }
         for mapping in self.request.get("BlockDeviceMappings") or []:
             name = mapping["DeviceName"]
             if mapping.get("NoDevice") is not None:
@@ -246,7 +298,9 @@ class LaunchPlan:
                     devices[name].pop("Throughput", None)
                 devices[name] = {"DeleteOnTermination": True, **devices.get(name, {}), **changed}
                 if not devices[name].get("VolumeSize") and not devices[name].get("SnapshotId"):
-                    raise EC2ClientError("MissingParameter", "The request must contain the parameter size or snapshotId")
+                    raise EC2ClientError(
+                        "MissingParameter", "The request must contain the parameter size or snapshotId"
+                    )
         return devices
 
     def grantable(self, minimum, maximum):
@@ -258,7 +312,9 @@ class LaunchPlan:
             return maximum
         if available < minimum:
             offered = offers.zones_by_type(self.backend.region_name).get(self.instance_type, [])
-            LIMITS.refuse(self.instance_type, self.zone, LIMITS.free_zones(self.instance_type, offered, minimum), self.is_spot)
+            LIMITS.refuse(
+                self.instance_type, self.zone, LIMITS.free_zones(self.instance_type, offered, minimum), self.is_spot
+            )
         return available
 
     def check_quota(self):
@@ -371,7 +427,11 @@ class LaunchPlan:
             interface.add_tags(self.tags.get("network-interface", {}))
             interface.interface_type = asked.get("InterfaceType") or "interface"
             interface.network_card_index = int(asked.get("NetworkCardIndex") or 0)
-            secondary = [address["PrivateIpAddress"] for address in asked.get("PrivateIpAddresses") or [] if not address.get("Primary")]
+            secondary = [
+                address["PrivateIpAddress"]
+                for address in asked.get("PrivateIpAddresses") or []
+                if not address.get("Primary")
+            ]
             count = int(asked.get("SecondaryPrivateIpAddressCount") or 0)
             if secondary or count:
                 self.backend.assign_private_ip_addresses(interface.id, secondary, count)

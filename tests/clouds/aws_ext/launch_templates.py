@@ -21,11 +21,16 @@ class LaunchTemplate(moto_templates.LaunchTemplate):
         return version
 
     def get_version(self, num):
-        wanted = {"$latest": self.versions[-1].number, "$default": self.default_version_number}.get(str(num).lower(), num)
+        wanted = {"$latest": self.versions[-1].number, "$default": self.default_version_number}.get(
+            str(num).lower(), num
+        )
         for version in self.versions:
             if str(version.number) == str(wanted):
                 return version
-        raise EC2ClientError("InvalidLaunchTemplateId.VersionNotFound", f"Could not find launch template version {num} for launch template {self.id}.")
+        raise EC2ClientError(
+            "InvalidLaunchTemplateId.VersionNotFound",
+            f"Could not find launch template version {num} for launch template {self.id}.",
+        )
 
     def default_version(self):
         return self.get_version("$Default")
@@ -48,7 +53,9 @@ class LaunchTemplateBackend:
 
     def launch_template_data(self, specification):
         """(data, version) that a LaunchTemplateSpecification of a launch means."""
-        template = self.find_launch_template(specification.get("LaunchTemplateId"), specification.get("LaunchTemplateName"))
+        template = self.find_launch_template(
+            specification.get("LaunchTemplateId"), specification.get("LaunchTemplateName")
+        )
         version = template.get_version(specification.get("Version") or "$Default")
         return version.data, version
 
@@ -64,7 +71,10 @@ class LaunchTemplateResponse:
     def create_launch_template(self):
         self.error_on_dryrun()
         template = self.ec2_backend.create_launch_template(
-            self._get_param("LaunchTemplateName"), self._get_param("VersionDescription"), self.template_data(), self._parse_tag_specification()
+            self._get_param("LaunchTemplateName"),
+            self._get_param("VersionDescription"),
+            self.template_data(),
+            self._parse_tag_specification(),
         )
         return ActionResult({"LaunchTemplate": self.shown_template(template)})
 
@@ -79,12 +89,16 @@ class LaunchTemplateResponse:
 
     def delete_launch_template(self):
         self.error_on_dryrun()
-        template = self.ec2_backend.delete_launch_template(self._get_param("LaunchTemplateName"), self._get_param("LaunchTemplateId"))
+        template = self.ec2_backend.delete_launch_template(
+            self._get_param("LaunchTemplateName"), self._get_param("LaunchTemplateId")
+        )
         return ActionResult({"LaunchTemplate": self.shown_template(template)})
 
     def describe_launch_templates(self):
         templates = self.ec2_backend.describe_launch_templates(
-            self._get_param("LaunchTemplateNames", []), self._get_param("LaunchTemplateIds", []), self._filters_from_querystring()
+            self._get_param("LaunchTemplateNames", []),
+            self._get_param("LaunchTemplateIds", []),
+            self._filters_from_querystring(),
         )
         return ActionResult({"LaunchTemplates": [self.shown_template(template) for template in templates]})
 
@@ -112,16 +126,33 @@ class LaunchTemplateResponse:
             shown = {"LaunchTemplateId": template.id, "LaunchTemplateName": template.name, "VersionNumber": int(number)}
             version = next((version for version in template.versions if version.number == int(number)), None)
             if version is None:
-                failed.append({**shown, "ResponseError": {"Code": "launchTemplateVersionDoesNotExist", "Message": f"The launch template version {number} does not exist."}})
+                failed.append(
+                    {
+                        **shown,
+                        "ResponseError": {
+                            "Code": "launchTemplateVersionDoesNotExist",
+                            "Message": f"The launch template version {number} does not exist.",
+                        },
+                    }
+                )
             elif int(number) == template.default_version_number:
-                raise EC2ClientError("OperationNotPermitted", "You cannot delete the default version of a launch template.")
+                raise EC2ClientError(
+                    "OperationNotPermitted", "You cannot delete the default version of a launch template."
+                )
             else:
                 template.versions.remove(version)
                 deleted.append(shown)
-        return ActionResult({"SuccessfullyDeletedLaunchTemplateVersions": deleted, "UnsuccessfullyDeletedLaunchTemplateVersions": failed})
+        return ActionResult(
+            {
+                "SuccessfullyDeletedLaunchTemplateVersions": deleted,
+                "UnsuccessfullyDeletedLaunchTemplateVersions": failed,
+            }
+        )
 
     def named_template(self):
-        return self.ec2_backend.find_launch_template(self._get_param("LaunchTemplateId"), self._get_param("LaunchTemplateName"))
+        return self.ec2_backend.find_launch_template(
+            self._get_param("LaunchTemplateId"), self._get_param("LaunchTemplateName")
+        )
 
     def template_data(self):
         data = dict(self.params["LaunchTemplateData"]) if "LaunchTemplateData" in self.params else {}

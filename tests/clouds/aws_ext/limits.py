@@ -12,8 +12,23 @@ from moto.ec2.exceptions import EC2ClientError
 
 #: Quota code by market and instance family, from the Service Quotas documentation. Families not named are "standard".
 QUOTA_CODES = {
-    "on-demand": {"standard": "L-1216C47A", "g": "L-DB2E81BA", "vt": "L-DB2E81BA", "p": "L-417A185B", "inf": "L-1945791B", "trn": "L-2C3B7624"},
-    "spot": {"standard": "L-34B43A08", "g": "L-3819A6DF", "vt": "L-3819A6DF", "p": "L-7212CCBC", "p5": "L-C4BD4855", "inf": "L-B5D1601B", "trn": "L-6B0D517C"},
+    "on-demand": {
+        "standard": "L-1216C47A",
+        "g": "L-DB2E81BA",
+        "vt": "L-DB2E81BA",
+        "p": "L-417A185B",
+        "inf": "L-1945791B",
+        "trn": "L-2C3B7624",
+    },
+    "spot": {
+        "standard": "L-34B43A08",
+        "g": "L-3819A6DF",
+        "vt": "L-3819A6DF",
+        "p": "L-7212CCBC",
+        "p5": "L-C4BD4855",
+        "inf": "L-B5D1601B",
+        "trn": "L-6B0D517C",
+    },
 }
 
 #: (HTTP status, code, message) of a throttled call, by service.
@@ -132,7 +147,8 @@ class Limits:
         raise EC2ClientError(
             "VcpuLimitExceeded",
             f"You have requested more vCPU capacity than your current vCPU limit of {limit} allows for the instance "
-            "bucket that the specified instance type belongs to. Please visit http://aws.amazon.com/contact-us/ec2-request "
+            "bucket that the specified instance type belongs to. Please visit "
+            "http://aws.amazon.com/contact-us/ec2-request "
             "to request an adjustment to this limit.",
         )
 

@@ -94,7 +94,9 @@ class Middleware:
                     return dlm.answer(call, request_id)
                 return run(self.application, environ)
         except NotImplementedError as error:
-            return error_answer(call, 400, "InvalidAction", f"{call.action} is not served by this test cloud: {error}", request_id)
+            return error_answer(
+                call, 400, "InvalidAction", f"{call.action} is not served by this test cloud: {error}", request_id
+            )
         except Exception as error:
             traceback.print_exc()
             return error_answer(call, 500, "InternalError", f"{type(error).__name__}: {error}", request_id)

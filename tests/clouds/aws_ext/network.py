@@ -101,7 +101,10 @@ class NetworkBackend:
 
     def detach_internet_gateway(self, internet_gateway_id, vpc_id):
         if any(interface.vpc_id == vpc_id and interface.public_ip for interface in self.enis.values()):
-            raise DependencyViolationError(f"Network {vpc_id} has some mapped public address(es). Please unmap those public address(es) before detaching the gateway.")
+            raise DependencyViolationError(
+                f"Network {vpc_id} has some mapped public address(es). Please unmap those public address(es) "
+                "before detaching the gateway."
+            )
         super().detach_internet_gateway(internet_gateway_id, vpc_id)
 
     def delete_vpc(self, vpc_id):
@@ -125,28 +128,44 @@ class NetworkBackend:
 
     def associate_route_table(self, route_table_id, gateway_id=None, subnet_id=None):
         if subnet_id and any(subnet_id in table._associations.values() for table in self.route_tables.values()):
-            raise EC2ClientError("Resource.AlreadyAssociated", f"the specified association for route table {route_table_id} conflicts with an existing association")
+            raise EC2ClientError(
+                "Resource.AlreadyAssociated",
+                f"the specified association for route table {route_table_id} conflicts with an existing association",
+            )
         return super().associate_route_table(route_table_id, gateway_id, subnet_id)
 
     def release_address(self, address=None, allocation_id=None):
         found = self.address_by_ip([address]) if address else self.address_by_allocation([allocation_id])
         if found[0].association_id:
-            raise EC2ClientError("InvalidIPAddress.InUse", f"The address with allocation id [{found[0].allocation_id}] cannot be released because it is in use." if allocation_id else f"Address {address} is in use.")
+            raise EC2ClientError(
+                "InvalidIPAddress.InUse",
+                f"The address with allocation id [{found[0].allocation_id}] cannot be released because it is in use."
+                if allocation_id
+                else f"Address {address} is in use.",
+            )
         super().release_address(address, allocation_id)
 
     def create_nat_gateway(self, subnet_id, allocation_id, tags=None, connectivity_type="public"):
         if allocation_id:
             address = self.address_by_allocation([allocation_id])[0]
             if address.association_id:
-                raise EC2ClientError("Resource.AlreadyAssociated", f"Elastic IP address [{allocation_id}] is already associated")
+                raise EC2ClientError(
+                    "Resource.AlreadyAssociated", f"Elastic IP address [{allocation_id}] is already associated"
+                )
         elif connectivity_type in (None, "public"):
-            raise EC2ClientError("MissingParameter", "The request must include the AllocationId parameter. Add the required parameter and retry the request.")
+            raise EC2ClientError(
+                "MissingParameter",
+                "The request must include the AllocationId parameter. Add the required parameter and retry "
+                "the request.",
+            )
         gateway = super().create_nat_gateway(subnet_id, allocation_id, tags, connectivity_type)
         interface = gateway._eni
         interface.interface_type = "nat_gateway"
         interface.description = f"Interface for NAT Gateway {gateway.id}"
         interface.status = "in-use"
-        interface.private_ip_address = gateway.private_ip = self.get_subnet(subnet_id).get_available_subnet_ip(interface)
+        interface.private_ip_address = gateway.private_ip = self.get_subnet(subnet_id).get_available_subnet_ip(
+            interface
+        )
         interface.private_ip_addresses = [{"Primary": True, "PrivateIpAddress": gateway.private_ip}]
         gateway.address_set[0].update(privateIp=gateway.private_ip, isPrimary=True, status="succeeded")
         return gateway
@@ -155,7 +174,9 @@ class NetworkBackend:
         for gateway_id in nat_gateway_ids or []:
             if gateway_id not in self.nat_gateways:
                 raise EC2ClientError("NatGatewayNotFound", f"NAT gateway {gateway_id} was not found")
-        gateways = [gateway for gateway in self.nat_gateways.values() if not nat_gateway_ids or gateway.id in nat_gateway_ids]
+        gateways = [
+            gateway for gateway in self.nat_gateways.values() if not nat_gateway_ids or gateway.id in nat_gateway_ids
+        ]
         return generic_filter(filters, gateways)
 
     def delete_nat_gateway(self, nat_gateway_id):
@@ -182,7 +203,9 @@ class NetworkBackend:
         acl = super().create_network_acl(vpc_id, tags, default)
         if not default:
             for egress in (True, False):
-                self.create_network_acl_entry(acl.id, 32767, "-1", "deny", egress, "0.0.0.0/0", None, None, None, None, None)
+                self.create_network_acl_entry(
+                    acl.id, 32767, "-1", "deny", egress, "0.0.0.0/0", None, None, None, None, None
+                )
         return acl
 
     def describe_network_acls(self, network_acl_ids=None, filters=None):
@@ -197,11 +220,17 @@ class NetworkBackend:
             if (entry.rule_number, bool(entry.egress)) == (rule_number, bool(egress)):
                 acl.network_acl_entries.remove(entry)
                 return entry
-        raise EC2ClientError("InvalidNetworkAclEntry.NotFound", f"The {'egress' if egress else 'ingress'} entry with number {rule_number} does not exist in network ACL {network_acl_id}.")
+        raise EC2ClientError(
+            "InvalidNetworkAclEntry.NotFound",
+            f"The {'egress' if egress else 'ingress'} entry with number {rule_number} does not exist in "
+            f"network ACL {network_acl_id}.",
+        )
 
     def replace_network_acl_association(self, association_id, network_acl_id):
         if not any(association_id in acl._associations for acl in self.network_acls.values()):
-            raise EC2ClientError("InvalidAssociationID.NotFound", f"The association ID '{association_id}' does not exist")
+            raise EC2ClientError(
+                "InvalidAssociationID.NotFound", f"The association ID '{association_id}' does not exist"
+            )
         self.get_network_acl(network_acl_id)
         return super().replace_network_acl_association(association_id, network_acl_id)
 
@@ -236,7 +265,9 @@ class NetworkResponse:
             if value is not None:
                 subnet.private_dns_name_options_on_launch[name] = value
         if self._get_param("PrivateDnsHostnameTypeOnLaunch"):
-            subnet.private_dns_name_options_on_launch["HostnameType"] = self._get_param("PrivateDnsHostnameTypeOnLaunch")
+            subnet.private_dns_name_options_on_launch["HostnameType"] = self._get_param(
+                "PrivateDnsHostnameTypeOnLaunch"
+            )
         return EmptyResult()
 
     def create_network_acl_entry(self):

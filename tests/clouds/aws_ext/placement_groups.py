@@ -23,7 +23,9 @@ class PlacementGroup(TaggedEC2Resource):
         self.state = "available"
         self.partition_count = partition_count
         self.spread_level = spread_level
-        self.group_arn = f"arn:{backend.partition}:ec2:{backend.region_name}:{backend.account_id}:placement-group/{name}"
+        self.group_arn = (
+            f"arn:{backend.partition}:ec2:{backend.region_name}:{backend.account_id}:placement-group/{name}"
+        )
         self.add_tags(tags)
 
     @property
@@ -46,13 +48,19 @@ class PlacementGroupBackend:
         if strategy not in STRATEGIES:
             raise EC2ClientError("InvalidParameterValue", f"Value ({strategy}) for parameter strategy is invalid.")
         if strategy != "partition" and partition_count:
-            raise EC2ClientError("InvalidParameterCombination", "The parameter PartitionCount may only be specified with the partition strategy.")
+            raise EC2ClientError(
+                "InvalidParameterCombination",
+                "The parameter PartitionCount may only be specified with the partition strategy.",
+            )
         if strategy == "partition":
             partition_count = partition_count or DEFAULT_PARTITIONS
             if not 1 <= partition_count <= MAX_PARTITIONS:
                 raise InvalidParameter(f"Value ({partition_count}) for parameter partitionCount is invalid.")
         if strategy != "spread" and spread_level:
-            raise EC2ClientError("InvalidParameterCombination", "The parameter SpreadLevel may only be specified with the spread strategy.")
+            raise EC2ClientError(
+                "InvalidParameterCombination",
+                "The parameter SpreadLevel may only be specified with the spread strategy.",
+            )
         if strategy == "spread":
             spread_level = spread_level or "rack"
         group = PlacementGroup(self, name, strategy, partition_count, spread_level, tags)
@@ -67,7 +75,9 @@ class PlacementGroupBackend:
         known_ids = {group.id for group in groups}
         for group_id in ids:
             if group_id not in known_ids:
-                raise EC2ClientError("InvalidPlacementGroupId.NotFound", f"The placement group ID '{group_id}' does not exist.")
+                raise EC2ClientError(
+                    "InvalidPlacementGroupId.NotFound", f"The placement group ID '{group_id}' does not exist."
+                )
         if names:
             groups = [group for group in groups if group.group_name in names]
         if ids:
@@ -77,7 +87,9 @@ class PlacementGroupBackend:
     def delete_placement_group(self, name):
         group = self.placement_group_for_launch(name, None)
         if self.instances_in_placement_group(name):
-            raise EC2ClientError("InvalidPlacementGroup.InUse", f"The placement group '{name}' is in use and may not be deleted.")
+            raise EC2ClientError(
+                "InvalidPlacementGroup.InUse", f"The placement group '{name}' is in use and may not be deleted."
+            )
         del self.placement_groups[name]
         self.tags.pop(group.id, None)
 

@@ -14,7 +14,9 @@ from moto.s3.exceptions import S3ClientError
 from moto.s3.models import FakeBucket, PublicAccessBlock, S3Backend, s3_backends
 from moto.s3.responses import S3Response
 
-DEFAULT_ENCRYPTION = {"Rule": {"ApplyServerSideEncryptionByDefault": {"SSEAlgorithm": "AES256"}, "BucketKeyEnabled": "false"}}
+DEFAULT_ENCRYPTION = {
+    "Rule": {"ApplyServerSideEncryptionByDefault": {"SSEAlgorithm": "AES256"}, "BucketKeyEnabled": "false"}
+}
 DEFAULT_MINIMUM_SIZE = "all_storage_classes_128K"
 TIERS = {"ARCHIVE_ACCESS": (90, 730), "DEEP_ARCHIVE_ACCESS": (180, 730)}
 
@@ -41,8 +43,18 @@ class Backend(S3Backend):
     def put_bucket_policy(self, bucket_name, policy):
         bucket = self.get_bucket(bucket_name)
         statements = policy_statements(policy)
-        if bucket.public_access_block and bucket.public_access_block.block_public_policy and any(map(is_public, statements)):
-            raise error(403, "AccessDenied", f'User: arn:aws:iam::{self.account_id}:root is not authorized to perform: s3:PutBucketPolicy on resource: "arn:aws:s3:::{bucket_name}" because public policies are prevented by the BlockPublicPolicy setting in S3 Block Public Access.')
+        if (
+            bucket.public_access_block
+            and bucket.public_access_block.block_public_policy
+            and any(map(is_public, statements))
+        ):
+            raise error(
+                403,
+                "AccessDenied",
+                f"User: arn:aws:iam::{self.account_id}:root is not authorized to perform: s3:PutBucketPolicy on "
+                f'resource: "arn:aws:s3:::{bucket_name}" because public policies are prevented by the '
+                "BlockPublicPolicy setting in S3 Block Public Access.",
+            )
         bucket.policy = policy
 
 
@@ -58,7 +70,13 @@ def policy_statements(policy):
         document = json.loads(policy)
         statements = document["Statement"]
     except (ValueError, KeyError, TypeError) as problem:
-        raise error(400, "MalformedPolicy", "Policies must be valid JSON and the first byte must be '{'" if isinstance(problem, ValueError) else "Missing required field Statement") from problem
+        raise error(
+            400,
+            "MalformedPolicy",
+            "Policies must be valid JSON and the first byte must be '{'"
+            if isinstance(problem, ValueError)
+            else "Missing required field Statement",
+        ) from problem
     statements = statements if isinstance(statements, list) else [statements]
     for statement in statements:
         for member in ("Effect", "Principal", "Action", "Resource"):
@@ -69,7 +87,9 @@ def policy_statements(policy):
 
 def is_public(statement):
     principal = statement.get("Principal")
-    everyone = principal == "*" or (isinstance(principal, dict) and "*" in (principal.get("AWS"), *(principal.get("AWS") or [])))
+    everyone = principal == "*" or (
+        isinstance(principal, dict) and "*" in (principal.get("AWS"), *(principal.get("AWS") or []))
+    )
     return statement.get("Effect") == "Allow" and everyone and not statement.get("Condition")
 
 
@@ -99,11 +119,15 @@ class Response(S3Response):
 
     def put_tiering(self, request):
         bucket = self.backend.get_bucket(self.bucket_name)
-        configuration = self.parsed("PutBucketIntelligentTieringConfiguration", request)["IntelligentTieringConfiguration"]
+        configuration = self.parsed("PutBucketIntelligentTieringConfiguration", request)[
+            "IntelligentTieringConfiguration"
+        ]
         for tiering in configuration.get("Tierings", []):
             least, most = TIERS.get(tiering["AccessTier"], (1, 0))
             if not least <= tiering["Days"] <= most:
-                raise error(400, "InvalidArgument", f"Days must be between {least} and {most} for {tiering['AccessTier']}")
+                raise error(
+                    400, "InvalidArgument", f"Days must be between {least} and {most} for {tiering['AccessTier']}"
+                )
         bucket.tiering[configuration["Id"]] = configuration
         return self.answer("PutBucketIntelligentTieringConfiguration", None)
 
@@ -111,11 +135,16 @@ class Response(S3Response):
         bucket = self.backend.get_bucket(self.bucket_name)
         if "id" not in querystring:
             configurations = [bucket.tiering[key] for key in sorted(bucket.tiering)]
-            return self.answer("ListBucketIntelligentTieringConfigurations", {"IsTruncated": False, "IntelligentTieringConfigurationList": configurations})
+            return self.answer(
+                "ListBucketIntelligentTieringConfigurations",
+                {"IsTruncated": False, "IntelligentTieringConfigurationList": configurations},
+            )
         configuration = bucket.tiering.get(querystring["id"][0])
         if configuration is None:
             raise no_such_configuration()
-        return self.answer("GetBucketIntelligentTieringConfiguration", {"IntelligentTieringConfiguration": configuration})
+        return self.answer(
+            "GetBucketIntelligentTieringConfiguration", {"IntelligentTieringConfiguration": configuration}
+        )
 
     def put_lifecycle(self, request):
         """Moto's own rules are set too: other parts of moto read them."""
@@ -144,7 +173,14 @@ class Response(S3Response):
         operation = get_service_model("s3").operation_model(action)
         parser = PROTOCOL_PARSERS["rest-xml"](operation, map_type=dict)
         return parser.parse(
-            {"method": request.method, "values": request.values, "headers": request.headers, "body": self.body, "url_path": request.path, "url_params": {"Bucket": self.bucket_name}}
+            {
+                "method": request.method,
+                "values": request.values,
+                "headers": request.headers,
+                "body": self.body,
+                "url_path": request.path,
+                "url_params": {"Bucket": self.bucket_name},
+            }
         )
 
     def answer(self, action, result):

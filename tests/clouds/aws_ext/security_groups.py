@@ -21,7 +21,11 @@ class SecurityGroupRule(moto_groups.SecurityGroupRule):
 
     @property
     def referenced_group_info(self):
-        shown = {key: value for key, value in self.source_group.items() if key in ("GroupId", "UserId", "VpcId", "VpcPeeringConnectionId")}
+        shown = {
+            key: value
+            for key, value in self.source_group.items()
+            if key in ("GroupId", "UserId", "VpcId", "VpcPeeringConnectionId")
+        }
         return shown or None
 
     @property
@@ -31,7 +35,14 @@ class SecurityGroupRule(moto_groups.SecurityGroupRule):
     @property
     def traffic(self):
         ports = () if self.ip_protocol == "-1" else (self.from_port, self.to_port)
-        return (self.ip_protocol, ports, self.cidr_ipv4, self.cidr_ipv6, self.source_group.get("GroupId"), self.prefix_list_id)
+        return (
+            self.ip_protocol,
+            ports,
+            self.cidr_ipv4,
+            self.cidr_ipv6,
+            self.source_group.get("GroupId"),
+            self.prefix_list_id,
+        )
 
     def __eq__(self, other):
         return self.traffic == other.traffic
@@ -41,7 +52,11 @@ class SecurityGroupRule(moto_groups.SecurityGroupRule):
 
 class SecurityGroupBackend:
     def delete_security_group(self, name=None, group_id=None):
-        group = self.get_security_group_from_id(group_id) if group_id else self.get_security_group_from_name(name, self.default_vpc.id)
+        group = (
+            self.get_security_group_from_id(group_id)
+            if group_id
+            else self.get_security_group_from_name(name, self.default_vpc.id)
+        )
         if group is None:
             raise EC2ClientError("InvalidGroup.NotFound", f"The security group '{group_id or name}' does not exist")
         if any(group in interface._group_set for interface in self.enis.values()):

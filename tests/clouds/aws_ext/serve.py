@@ -3,8 +3,6 @@
 Called by `aws.py` only. No AWS behaviour lives here.
 """
 
-from . import shared_session  # noqa: F401  (first: it changes what moto finds)
-
 from moto.core import DEFAULT_ACCOUNT_ID
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, MotoRequestHandler, create_backend_app
 from werkzeug.serving import make_server

@@ -20,10 +20,16 @@ STATUS_MESSAGES = {
     "marked-for-termination": "The Spot Instance is marked for termination.",
     "marked-for-stop": "The Spot Instance is marked for stopping.",
     "instance-terminated-by-user": "Your Spot Instance was terminated by a user.",
-    "instance-terminated-no-capacity": "Your Spot Instance was terminated because there is no Spot capacity available that matches your request.",
-    "instance-terminated-by-price": "Your Spot Instance was terminated because the Spot price exceeds your maximum price.",
+    "instance-terminated-no-capacity": (
+        "Your Spot Instance was terminated because there is no Spot capacity available that matches your request."
+    ),
+    "instance-terminated-by-price": (
+        "Your Spot Instance was terminated because the Spot price exceeds your maximum price."
+    ),
     "instance-terminated-by-service": "Your Spot Instance was terminated by the Spot service.",
-    "instance-stopped-no-capacity": "Your Spot Instance was stopped because there is no Spot capacity available that matches your request.",
+    "instance-stopped-no-capacity": (
+        "Your Spot Instance was stopped because there is no Spot capacity available that matches your request."
+    ),
     "request-canceled-and-instance-running": "Your Spot request is canceled, but your instance is still running.",
 }
 
@@ -71,7 +77,11 @@ class SpotRequest(TaggedEC2Resource):
         instance = self.instance
         if instance.state not in ("pending", "running"):
             return
-        instance.explain("Server.SpotInstanceTermination", "Spot instance termination", "Server.SpotInstanceTermination: Spot instance termination")
+        instance.explain(
+            "Server.SpotInstanceTermination",
+            "Spot instance termination",
+            "Server.SpotInstanceTermination: Spot instance termination",
+        )
         if self.instance_interruption_behavior == "terminate":
             instance.begin_termination(code)
         else:
@@ -90,7 +100,11 @@ class SpotBackend:
         price = options.get("MaxPrice")
         market = offers.spot_price(instance_type, zone)
         if price is not None and float(price) < market:
-            raise EC2ClientError("SpotMaxPriceTooLow", f"Your Spot request price of {price} is lower than the minimum required Spot request fulfillment price of {market}.")
+            raise EC2ClientError(
+                "SpotMaxPriceTooLow",
+                f"Your Spot request price of {price} is lower than the minimum required Spot request "
+                f"fulfillment price of {market}.",
+            )
 
     def make_spot_request(self, instance, options, tags):
         request = SpotRequest(self, instance, options, tags)
@@ -101,7 +115,10 @@ class SpotBackend:
     def describe_spot_instance_requests(self, filters=None, spot_instance_ids=None):
         for request_id in spot_instance_ids or []:
             if request_id not in self.spot_instance_requests:
-                raise EC2ClientError("InvalidSpotInstanceRequestID.NotFound", f"The spot instance request ID '{request_id}' does not exist")
+                raise EC2ClientError(
+                    "InvalidSpotInstanceRequestID.NotFound",
+                    f"The spot instance request ID '{request_id}' does not exist",
+                )
         return super().describe_spot_instance_requests(filters, spot_instance_ids)
 
     def cancel_spot_instance_requests(self, request_ids):
@@ -126,7 +143,9 @@ class SpotBackend:
         request = instance.spot_request
         behaviour = "termination" if request.instance_interruption_behavior == "terminate" else "stop"
         request.set_status("active", f"marked-for-{behaviour}")
-        self.interruptions.append((time.monotonic() + warning_seconds, instance, status_code or "instance-terminated-no-capacity"))
+        self.interruptions.append(
+            (time.monotonic() + warning_seconds, instance, status_code or "instance-terminated-no-capacity")
+        )
         self.settle()
         return request
 
@@ -135,7 +154,11 @@ class SpotResponse:
     def describe_spot_price_history(self):
         filters = self._filters_from_querystring()
         types = self._get_param("InstanceTypes") or filters.get("instance-type") or []
-        zones = [self._get_param("AvailabilityZone")] if self._get_param("AvailabilityZone") else filters.get("availability-zone")
+        zones = (
+            [self._get_param("AvailabilityZone")]
+            if self._get_param("AvailabilityZone")
+            else filters.get("availability-zone")
+        )
         products = self._get_param("ProductDescriptions") or filters.get("product-description") or ["Linux/UNIX"]
         since = utcnow().replace(minute=0, second=0, microsecond=0) - datetime.timedelta(hours=1)
         offered = offers.zones_by_type(self.region)

@@ -14,16 +14,56 @@ READS = ("Describe", "Get", "List", "Head")
 
 #: (service, action): (where the new name is in the answer, or "?" and a parameter; status, code and text of NotFound)
 CREATED = {
-    ("ec2", "AllocateAddress"): ("allocationId", 400, "InvalidAllocationID.NotFound", "The allocation ID '{}' does not exist"),
-    ("ec2", "CreateCapacityReservation"): ("capacityReservationId", 400, "InvalidCapacityReservationId.NotFound", "The capacity reservation '{}' does not exist"),
+    ("ec2", "AllocateAddress"): (
+        "allocationId",
+        400,
+        "InvalidAllocationID.NotFound",
+        "The allocation ID '{}' does not exist",
+    ),
+    ("ec2", "CreateCapacityReservation"): (
+        "capacityReservationId",
+        400,
+        "InvalidCapacityReservationId.NotFound",
+        "The capacity reservation '{}' does not exist",
+    ),
     ("ec2", "CreateImage"): ("imageId", 400, "InvalidAMIID.NotFound", "The image id '[{}]' does not exist"),
-    ("ec2", "CreateInternetGateway"): ("internetGatewayId", 400, "InvalidInternetGatewayID.NotFound", "The internetGateway ID '{}' does not exist"),
-    ("ec2", "CreateLaunchTemplate"): ("launchTemplateId", 400, "InvalidLaunchTemplateId.NotFound", "The specified launch template, with template ID {}, does not exist."),
+    ("ec2", "CreateInternetGateway"): (
+        "internetGatewayId",
+        400,
+        "InvalidInternetGatewayID.NotFound",
+        "The internetGateway ID '{}' does not exist",
+    ),
+    ("ec2", "CreateLaunchTemplate"): (
+        "launchTemplateId",
+        400,
+        "InvalidLaunchTemplateId.NotFound",
+        "The specified launch template, with template ID {}, does not exist.",
+    ),
     ("ec2", "CreateNatGateway"): ("natGatewayId", 400, "NatGatewayNotFound", "NAT gateway {} was not found"),
-    ("ec2", "CreateNetworkAcl"): ("networkAclId", 400, "InvalidNetworkAclID.NotFound", "The networkAcl ID '{}' does not exist"),
-    ("ec2", "CreateNetworkInterface"): ("networkInterfaceId", 400, "InvalidNetworkInterfaceID.NotFound", "The networkInterface ID '{}' does not exist"),
-    ("ec2", "CreatePlacementGroup"): ("groupName", 400, "InvalidPlacementGroup.Unknown", "The Placement Group '{}' is unknown."),
-    ("ec2", "CreateRouteTable"): ("routeTableId", 400, "InvalidRouteTableID.NotFound", "The routeTable ID '{}' does not exist"),
+    ("ec2", "CreateNetworkAcl"): (
+        "networkAclId",
+        400,
+        "InvalidNetworkAclID.NotFound",
+        "The networkAcl ID '{}' does not exist",
+    ),
+    ("ec2", "CreateNetworkInterface"): (
+        "networkInterfaceId",
+        400,
+        "InvalidNetworkInterfaceID.NotFound",
+        "The networkInterface ID '{}' does not exist",
+    ),
+    ("ec2", "CreatePlacementGroup"): (
+        "groupName",
+        400,
+        "InvalidPlacementGroup.Unknown",
+        "The Placement Group '{}' is unknown.",
+    ),
+    ("ec2", "CreateRouteTable"): (
+        "routeTableId",
+        400,
+        "InvalidRouteTableID.NotFound",
+        "The routeTable ID '{}' does not exist",
+    ),
     ("ec2", "CreateSecurityGroup"): ("groupId", 400, "InvalidGroup.NotFound", "The security group '{}' does not exist"),
     ("ec2", "CreateSnapshot"): ("snapshotId", 400, "InvalidSnapshot.NotFound", "The snapshot '{}' does not exist."),
     ("ec2", "CreateSubnet"): ("subnetId", 400, "InvalidSubnetID.NotFound", "The subnet ID '{}' does not exist"),
@@ -32,7 +72,12 @@ CREATED = {
     ("ec2", "ImportKeyPair"): ("keyName", 400, "InvalidKeyPair.NotFound", "The key pair '{}' does not exist"),
     ("ec2", "RunInstances"): ("instanceId", 400, "InvalidInstanceID.NotFound", "The instance ID '{}' does not exist"),
     ("autoscaling", "CreateAutoScalingGroup"): ("?AutoScalingGroupName", None, None, None),
-    ("iam", "CreateInstanceProfile"): ("?InstanceProfileName", 404, "NoSuchEntity", "Instance Profile {} cannot be found."),
+    ("iam", "CreateInstanceProfile"): (
+        "?InstanceProfileName",
+        404,
+        "NoSuchEntity",
+        "Instance Profile {} cannot be found.",
+    ),
     ("iam", "CreatePolicy"): ("Arn", 404, "NoSuchEntity", "Policy {} was not found."),
     ("iam", "CreateRole"): ("?RoleName", 404, "NoSuchEntity", "The role with name {} cannot be found."),
     ("kms", "CreateKey"): ("KeyId", 400, "NotFoundException", "Key '{}' does not exist"),
@@ -54,7 +99,9 @@ class Hidden:
     until: float | None
 
     def over(self):
-        return (self.reads is not None and self.reads <= 0) or (self.until is not None and time.monotonic() > self.until)
+        return (self.reads is not None and self.reads <= 0) or (
+            self.until is not None and time.monotonic() > self.until
+        )
 
     def seen(self):
         if self.reads is not None:
@@ -79,7 +126,9 @@ class Staleness:
         until = None if fault.seconds is None else time.monotonic() + fault.seconds
         with self.lock:
             for name in new_names(call, answer, field):
-                self.hidden.append(Hidden(call.service, name, field.lstrip("?"), status, code, text, fault.times, until))
+                self.hidden.append(
+                    Hidden(call.service, name, field.lstrip("?"), status, code, text, fault.times, until)
+                )
 
     def concerning(self, call):
         """The hidden objects that this read must not see."""

@@ -13,5 +13,9 @@ class InstanceTypeResponse:
         offerings = self.ec2_backend.describe_instance_type_offerings(kind, {})
         for name, member in (("location", "Location"), ("instance-type", "InstanceType")):
             if name in filters:
-                offerings = [offering for offering in offerings if any(fnmatch.fnmatch(offering[member], pattern) for pattern in filters[name])]
+                offerings = [
+                    offering
+                    for offering in offerings
+                    if any(fnmatch.fnmatch(offering[member], pattern) for pattern in filters[name])
+                ]
         return ActionResult({"InstanceTypeOfferings": offerings})

@@ -76,7 +76,10 @@ class VolumeModification(store.VolumeModification):
     """A modification with every target and original, as AWS reports them, that takes its time."""
 
     def __init__(self, volume, **targets):
-        original = {name: getattr(volume, name) for name in ("size", "volume_type", "iops", "throughput", "multi_attach_enabled")}
+        original = {
+            name: getattr(volume, name)
+            for name in ("size", "volume_type", "iops", "throughput", "multi_attach_enabled")
+        }
         super().__init__(volume, **targets)
         for name, value in original.items():
             setattr(self, f"original_{name}", value)
@@ -97,7 +100,18 @@ class VolumeBackend:
     # Images make volumes before moto's settings are initialised.
     ebs_encryption_by_default = False
 
-    def create_volume(self, size, zone_name, snapshot_id=None, encrypted=False, kms_key_id=None, volume_type=None, iops=None, throughput=None, multi_attach_enabled=None):
+    def create_volume(
+        self,
+        size,
+        zone_name,
+        snapshot_id=None,
+        encrypted=False,
+        kms_key_id=None,
+        volume_type=None,
+        iops=None,
+        throughput=None,
+        multi_attach_enabled=None,
+    ):
         volume_type = volume_type or "gp2"
         zone = self.get_zone_by_name(zone_name)
         if zone is None and zone_name != "us-east-1a":
@@ -110,7 +124,10 @@ class VolumeBackend:
         if snapshot_id:
             snapshot = self.get_snapshot(snapshot_id)
             if size is not None and size < snapshot.volume_size:
-                raise InvalidParameterValueError(f"The volume size {size} is smaller than the size of snapshot {snapshot_id}, {snapshot.volume_size} GiB.")
+                raise InvalidParameterValueError(
+                    f"The volume size {size} is smaller than the size of snapshot {snapshot_id}, "
+                    f"{snapshot.volume_size} GiB."
+                )
             size = size or snapshot.volume_size
             if snapshot.encrypted and not kms_key_id:
                 encrypted, kms_key_id = True, snapshot.kms_key_id
@@ -121,12 +138,23 @@ class VolumeBackend:
         fill_performance(volume)
         return volume
 
-    def modify_volume(self, volume_id, target_size=None, target_volume_type=None, target_iops=None, target_throughput=None, target_multi_attach_enabled=None):
+    def modify_volume(
+        self,
+        volume_id,
+        target_size=None,
+        target_volume_type=None,
+        target_iops=None,
+        target_throughput=None,
+        target_multi_attach_enabled=None,
+    ):
         volume = self.get_volume(volume_id)
         if target_size is not None and target_size < volume.size:
             raise InvalidParameterValueError("New size cannot be smaller than existing size")
         if any(not modification.clock.settled() for modification in volume.modifications):
-            raise EC2ClientError("IncorrectModificationState", f"Cannot modify volume {volume_id} - currently in modification state MODIFYING")
+            raise EC2ClientError(
+                "IncorrectModificationState",
+                f"Cannot modify volume {volume_id} - currently in modification state MODIFYING",
+            )
         check_size(target_volume_type or volume.volume_type, target_size or volume.size)
         changes_type = target_volume_type is not None and target_volume_type != volume.volume_type
         volume = super().modify_volume(
@@ -147,9 +175,14 @@ class VolumeBackend:
         if instance.state not in ("pending", "running", "stopping", "stopped"):
             raise EC2ClientError("IncorrectState", f"Instance '{instance_id}' is not 'running'.")
         if volume.availability_zone and volume.availability_zone != instance.availability_zone:
-            raise EC2ClientError("InvalidVolume.ZoneMismatch", f"The volume '{volume_id}' is not in the same availability zone as instance '{instance_id}'")
+            raise EC2ClientError(
+                "InvalidVolume.ZoneMismatch",
+                f"The volume '{volume_id}' is not in the same availability zone as instance '{instance_id}'",
+            )
         if device_path in instance.block_device_mapping:
-            raise InvalidParameterValueError(f"Invalid value '{device_path}' for unixDevice. Attachment point {device_path} is already in use")
+            raise InvalidParameterValueError(
+                f"Invalid value '{device_path}' for unixDevice. Attachment point {device_path} is already in use"
+            )
         return super().attach_volume(volume_id, instance_id, device_path, delete_on_termination)
 
     def detach_volume(self, volume_id, instance_id, device_path):
@@ -157,7 +190,10 @@ class VolumeBackend:
         if attachment is None or (instance_id and attachment.instance_id != instance_id):
             if attachment is None:
                 raise EC2ClientError("IncorrectState", f"Volume '{volume_id}' is in the 'available' state.")
-            raise EC2ClientError("InvalidAttachment.NotFound", f"The attachment of volume '{volume_id}' to instance '{instance_id}' was not found.")
+            raise EC2ClientError(
+                "InvalidAttachment.NotFound",
+                f"The attachment of volume '{volume_id}' to instance '{instance_id}' was not found.",
+            )
         return super().detach_volume(volume_id, attachment.instance_id, device_path)
 
     def create_snapshot(self, volume_id, description, owner_id=None, from_ami=None):
@@ -202,7 +238,11 @@ def check_size(volume_type, size):
         raise EC2ClientError("UnknownVolumeType", f"Unsupported volume type '{volume_type}' for volume creation.")
     smallest, largest = SIZES[volume_type]
     if size is not None and not smallest <= size <= largest:
-        raise InvalidParameterValueError(f"Volume of {size}GiB is too {'small' if size < smallest else 'large'} for volume type {volume_type}; {'minimum is' if size < smallest else 'maximum is'} {smallest if size < smallest else largest}GiB.")
+        raise InvalidParameterValueError(
+            f"Volume of {size}GiB is too {'small' if size < smallest else 'large'} for volume type "
+            f"{volume_type}; {'minimum is' if size < smallest else 'maximum is'} "
+            f"{smallest if size < smallest else largest}GiB."
+        )
 
 
 def fill_performance(volume):
@@ -227,7 +267,9 @@ class VolumeResponse:
     def attach_volume(self):
         self.error_on_dryrun()
         return ActionResult(
-            self.ec2_backend.attach_volume(self._get_param("VolumeId"), self._get_param("InstanceId"), self._get_param("Device"))
+            self.ec2_backend.attach_volume(
+                self._get_param("VolumeId"), self._get_param("InstanceId"), self._get_param("Device")
+            )
         )
 
     def describe_volume_attribute(self):
