@@ -9,7 +9,6 @@ pub fn model(model: &Model) -> TokenStream {
     let (ident, doc) = (&model.ident, &model.doc);
     let described = model.fields.iter().map(describe);
     let decoded = model.fields.iter().map(decode);
-    let names = model.fields.iter().map(|f| &f.name);
     let encoded = model.fields.iter().map(encode);
     quote! {
         #[automatically_derived]
@@ -32,12 +31,7 @@ pub fn model(model: &Model) -> TokenStream {
             }
 
             fn encode(&self) -> ::gpuform_provider_sdk::Value {
-                static NAMES: ::std::sync::LazyLock<::std::sync::Arc<[::gpuform_provider_sdk::Str]>> =
-                    ::std::sync::LazyLock::new(|| [#(::gpuform_provider_sdk::Str::from(#names)),*].into());
-                ::gpuform_provider_sdk::Value::object_with_names(
-                    ::std::sync::Arc::clone(&NAMES),
-                    ::std::vec![#(#encoded),*],
-                )
+                <Self as ::gpuform_provider_sdk::model::Model>::object().value(::std::vec![#(#encoded),*])
             }
         }
 

@@ -119,3 +119,6 @@ fn relations(
 fn names(group: &[&str]) -> String {
     group.iter().map(|n| format!("{n:?}")).collect::<Vec<_>>().join(", ")
 }
+
+#[cfg(test)]
+mod tests;

@@ -59,6 +59,7 @@ pub struct Object {
     pub description: &'static str,
     pub fields: Vec<Field>,
     ty: Type,
+    names: Arc<[Str]>,
     block: schema::Block,
 }
 
@@ -132,12 +133,18 @@ impl Object {
                 }
             }
         }
-        Object { description, ty: block.implied_type(), block, fields }
+        let names = fields.iter().map(|f| Str::from(f.name)).collect();
+        Object { description, ty: block.implied_type(), names, block, fields }
     }
 
     /// The type of the values that a block of this description makes.
     pub fn ty(&self) -> Type {
         self.ty.clone()
+    }
+
+    /// A value of the type, from the values of the fields in their order.
+    pub fn value(&self, values: Vec<Value>) -> Value {
+        Value::object_with_names(Arc::clone(&self.names), values)
     }
 
     pub fn block(&self) -> &schema::Block {
@@ -263,3 +270,6 @@ fn describe(field: &Field) -> schema::Description {
     }
     schema::Description { text, markdown: false }
 }
+
+#[cfg(test)]
+mod tests;

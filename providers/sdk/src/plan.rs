@@ -37,7 +37,7 @@ pub(crate) fn planned(object: &Object, prior: Option<&Value>, config: &Value) ->
     if let Some(prior) = prior {
         recompute(object, prior, config, &mut values);
     }
-    Value::object(object.fields.iter().map(|f| f.name).zip(values))
+    object.value(values)
 }
 
 fn attribute(field: &Field, old: Option<&Value>, new: Option<&Value>, exists: bool) -> Value {
@@ -287,3 +287,6 @@ pub(crate) fn write_only(object: &Object, value: &Value, config: Option<&Value>)
         }
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -79,8 +79,10 @@ pub fn data_source<D: DataSource>() -> DataSourceEntry<D::Client> {
 pub struct Function {
     pub(crate) name: &'static str,
     pub(crate) signature: FunctionSignature,
-    pub(crate) body: Box<dyn Fn(&[Value]) -> Result<Value, FunctionError> + Send + Sync>,
+    pub(crate) body: FunctionBody,
 }
+
+type FunctionBody = Box<dyn Fn(&[Value]) -> Result<Value, FunctionError> + Send + Sync>;
 
 /// Why a function call failed.
 #[derive(Debug)]

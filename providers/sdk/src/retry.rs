@@ -210,3 +210,6 @@ fn pause(attempt: u32) -> Duration {
 fn seconds(time: Duration) -> String {
     format!("{} seconds", time.as_secs_f32().round())
 }
+
+#[cfg(test)]
+mod tests;

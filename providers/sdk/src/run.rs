@@ -431,3 +431,6 @@ fn only_timeouts_differ(object: &Object, prior: &Value, planned: &Value) -> bool
     let same = |name: &str| prior.get(name) == planned.get(name);
     object.fields.iter().all(|f| f.is_timeouts() || same(f.name))
 }
+
+#[cfg(test)]
+mod tests;

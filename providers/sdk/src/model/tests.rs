@@ -56,7 +56,7 @@ fn rule(port: Value, names: Value) -> Value {
 }
 
 fn names(names: &[&str]) -> Value {
-    Value::list(Type::String, names.iter().map(|n| Value::string(n)).collect())
+    Value::list(Type::String, names.iter().map(Value::string).collect())
 }
 
 #[test]
