@@ -6,7 +6,6 @@ mod format;
 mod mapping;
 mod numeric;
 mod pattern;
-mod real;
 mod set;
 mod signature;
 mod string;

@@ -1,7 +1,7 @@
 //! Functions over numbers.
 
 use super::signature::{Open, Rest, functions};
-use super::{FunctionError, real};
+use super::FunctionError;
 use crate::lang::convert::{convert, described};
 use gpuform_schema::number::Number;
 use gpuform_schema::types::Type;
@@ -25,8 +25,9 @@ functions! {
 
     /// The logarithm of a number to a base.
     fn log(num: Number, base: Number) -> Result<Number, FunctionError> {
-        let (num, base) = (machine_float("num", &num)?, machine_float("base", &base)?);
-        from_float(real::ln(num) / real::ln(base))
+        fits_float("num", &num)?;
+        fits_float("base", &base)?;
+        num.log(&base).ok_or_else(not_real)
     }
 
     /// The greatest of the given numbers.
@@ -58,8 +59,9 @@ functions! {
 
     /// A number raised to a power.
     fn pow(num: Number, power: Number) -> Result<Number, FunctionError> {
-        let (num, power) = (machine_float("num", &num)?, machine_float("power", &power)?);
-        from_float(real::pow(num, power))
+        fits_float("num", &num)?;
+        fits_float("power", &power)?;
+        num.pow(&power).ok_or_else(not_real)
     }
 
     /// A list of numbers from a start (0 if only the limit is given) up to, but not including, a limit, in steps (of 1
@@ -129,15 +131,14 @@ functions! {
     }
 }
 
-/// The number as a machine float; only infinity itself becomes infinite.
-fn machine_float(name: &str, n: &Number) -> Result<f64, FunctionError> {
-    let f = n.to_f64();
-    if f.is_infinite() && !n.is_infinite() {
+/// Checks that a number is within the range of machine floats, or infinite itself.
+fn fits_float(name: &str, n: &Number) -> Result<(), FunctionError> {
+    if n.to_f64().is_infinite() && !n.is_infinite() {
         return Err(FunctionError::call(format!("{name:?} must be between {:e} and {:e}", f64::MIN, f64::MAX)));
     }
-    Ok(f)
+    Ok(())
 }
 
-fn from_float(f: f64) -> Result<Number, FunctionError> {
-    Number::from_f64(f).ok_or_else(|| FunctionError::call("the result is not a real number"))
+fn not_real() -> FunctionError {
+    FunctionError::call("the result is not a real number")
 }
