@@ -5,7 +5,7 @@
 //! it; the schemas are there before that.
 
 use super::log::{Level, LogSink, Output};
-use super::process::{Launch, Process};
+use super::process::{Launch, Process, root_cause};
 use super::schemas::{Of, Schemas, Typed, broken_schema};
 use super::{
     ApplyRequest, ApplyResponse, EphemeralOpened, ImportedObject, MoveRequest, PlanRequest, PlanResponse, Private,
@@ -131,7 +131,8 @@ impl Access {
             return Diagnostic::error("Unsupported operation", detail);
         }
         let code = format!("{:?}", status.code());
-        let detail = format!("The provider {provider} failed to answer the call {method} ({code}): {message}.");
+        let cause = std::error::Error::source(status).map(|e| format!(": {}", root_cause(e))).unwrap_or_default();
+        let detail = format!("The provider {provider} failed to answer the call {method} ({code}): {message}{cause}.");
         Diagnostic::error("Plugin error", detail)
     }
 }

@@ -378,7 +378,8 @@ async fn open_stream(address: &Address, tls: Option<Arc<ClientConfig>>) -> io::R
     Ok(Box::new(tokio_rustls::TlsConnector::from(tls).connect(name, stream).await?))
 }
 
-fn root_cause(error: &dyn Error) -> String {
+/// The innermost cause of an error, which says most.
+pub(super) fn root_cause(error: &dyn Error) -> String {
     match error.source() {
         Some(source) => root_cause(source),
         None => error.to_string(),

@@ -1,6 +1,7 @@
 //! A provider that misbehaves on demand. The test executable plays it: a shell script, which is what the host starts,
 //! runs it again with the name of the test `fake_plugin` and a mode in the environment.
 
+use base64::Engine as _;
 use futures::stream::unfold;
 use gpuform_schema::proto::{v5, v6};
 use gpuform_schema::schema::{
@@ -9,16 +10,24 @@ use gpuform_schema::schema::{
 };
 use gpuform_schema::{Path, Type, Value};
 use prost::Message;
+use rustls::client::danger::HandshakeSignatureValid;
+use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer, UnixTime};
+use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
+use rustls::{DigitallySignedStruct, SignatureScheme};
 use std::fs::{self, File};
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::sync::Arc;
 use tokio::net::{TcpListener, UnixListener};
+use tokio_rustls::TlsAcceptor;
 use tonic::transport::Server;
 use tonic::{Request, Response, Status};
 
-/// An executable in `folder` that plays the fake provider in a mode: words of `v5`, `tcp`, `die`, `silent`, `optional`.
+/// An executable in `folder` that plays the fake provider in a mode: words of `v5`, `tcp`, `tls`,
+/// `impostor`, `die`, `hang`, `nonsense`, `optional`.
 pub fn executable(folder: &std::path::Path, mode: &str) -> PathBuf {
     let test = std::env::current_exe().unwrap();
     let socket = folder.join("socket");
@@ -98,7 +107,22 @@ pub async fn serve() {
     };
     let socket = std::env::var("FAKE_SOCKET").unwrap();
     let ended = async { shutdown.await.unwrap_or_default() };
-    if fake.is("tcp") {
+    if fake.is("tls") {
+        let _ = fs::remove_file(&socket);
+        let listener = UnixListener::bind(&socket).unwrap();
+        let (acceptor, certificate) = tls();
+        let announced = if fake.is("impostor") { tls().1 } else { certificate };
+        let certificate = base64::engine::general_purpose::STANDARD_NO_PAD.encode(announced);
+        announce(&format!("1|{version}|unix|{socket}|grpc|{certificate}"));
+        let incoming = unfold((listener, acceptor), |(listener, acceptor)| async {
+            let (stream, _) = listener.accept().await.unwrap();
+            let (ours, mut theirs) = tokio::io::duplex(1 << 16);
+            let tls = acceptor.accept(stream);
+            tokio::spawn(async move { tokio::io::copy_bidirectional(&mut tls.await.unwrap(), &mut theirs).await });
+            Some((std::io::Result::Ok(ours), (listener, acceptor)))
+        });
+        router.serve_with_incoming_shutdown(incoming, ended).await.unwrap();
+    } else if fake.is("tcp") {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         announce(&format!("1|{version}|tcp|{}|grpc|", listener.local_addr().unwrap()));
         router
@@ -119,6 +143,66 @@ pub async fn serve() {
             )
             .await
             .unwrap();
+    }
+}
+
+/// TLS as go-plugin does it: a certificate on P-521, and only the client with the certificate from the environment.
+fn tls() -> (TlsAcceptor, Vec<u8>) {
+    let client = CertificateDer::from_pem_slice(std::env::var("PLUGIN_CLIENT_CERT").unwrap().as_bytes()).unwrap();
+    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    let key = rcgen::KeyPair::generate_for(&rcgen::PKCS_ECDSA_P521_SHA512).unwrap();
+    let certificate =
+        rcgen::CertificateParams::new(vec!["localhost".into()]).unwrap().self_signed(&key).unwrap().der().clone();
+    let key = PrivatePkcs8KeyDer::from(key.serialize_der());
+    let mut config = rustls::ServerConfig::builder_with_provider(provider.clone())
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_client_cert_verifier(Arc::new(Only(client, provider)))
+        .with_single_cert(vec![certificate.clone()], key.into())
+        .unwrap();
+    config.alpn_protocols = vec![b"h2".to_vec()];
+    (Arc::new(config).into(), certificate.to_vec())
+}
+
+/// Accepts one client.
+#[derive(Debug)]
+struct Only(CertificateDer<'static>, Arc<CryptoProvider>);
+
+impl ClientCertVerifier for Only {
+    fn root_hint_subjects(&self) -> &[rustls::DistinguishedName] {
+        &[]
+    }
+
+    fn verify_client_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: UnixTime,
+    ) -> Result<ClientCertVerified, rustls::Error> {
+        assert_eq!(*end_entity, self.0);
+        Ok(ClientCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        verify_tls12_signature(message, cert, dss, &self.1.signature_verification_algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        verify_tls13_signature(message, cert, dss, &self.1.signature_verification_algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.1.signature_verification_algorithms.supported_schemes()
     }
 }
 

@@ -1,5 +1,7 @@
 //! What a user gets from providers in other processes, well behaved or not.
 
+#![allow(clippy::unwrap_used)]
+
 mod fake;
 
 use gpuform::addr;
@@ -128,6 +130,20 @@ async fn protocol_6_over_tcp() {
     let (_folder, provider) = start("tcp").await;
     use_provider(&*provider, false).await;
     provider.close().await;
+}
+
+#[tokio::test]
+async fn protocol_6_over_mutual_tls() {
+    let (_folder, provider) = start("tls").await;
+    use_provider(&*provider, false).await;
+    provider.close().await;
+}
+
+#[tokio::test]
+async fn a_server_with_another_certificate_than_announced_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let refused = open(&fake::executable(folder.path(), "tls impostor"), Options::default()).await.err().unwrap();
+    assert!(text(&refused).contains("Connecting failed: invalid peer certificate"), "{}", text(&refused));
 }
 
 #[tokio::test]
