@@ -1,0 +1,234 @@
+//! What operations work with: clients of the AWS services for one provider block, its region, and its rules for tags.
+
+use crate::config::{Config, duration};
+use crate::error::Answer;
+use crate::tags::Tags;
+use aws_config::retry::RetryConfig;
+use aws_config::{BehaviorVersion, Region, SdkConfig};
+use aws_credential_types::Credentials;
+use aws_credential_types::provider::SharedCredentialsProvider;
+use aws_runtime::env_config::file::{EnvConfigFileKind, EnvConfigFiles};
+use gpuform_provider_sdk::prelude::*;
+use tokio::sync::OnceCell;
+
+/// Clients of the services, with what the provider block says.
+pub struct Aws {
+    pub ec2: aws_sdk_ec2::Client,
+    pub s3: aws_sdk_s3::Client,
+    pub iam: aws_sdk_iam::Client,
+    pub sts: aws_sdk_sts::Client,
+    pub kms: aws_sdk_kms::Client,
+    pub autoscaling: aws_sdk_autoscaling::Client,
+    pub region: String,
+    pub default_tags: Tags,
+    ignored_keys: Vec<String>,
+    ignored_prefixes: Vec<String>,
+    skip_account: bool,
+    account: OnceCell<Identity>,
+}
+
+/// Who the credentials belong to.
+#[derive(Clone, Default, Debug)]
+pub struct Identity {
+    pub account: String,
+    pub arn: String,
+    pub user_id: String,
+}
+
+impl Aws {
+    /// Loads the credentials by the usual chain, assumes roles, and checks who we are.
+    pub async fn connect(config: Config, setup: &Setup) -> Result<Aws> {
+        let shared = load(&config, setup).await?;
+        let region = match shared.region() {
+            Some(r) => r.to_string(),
+            None => {
+                return Err(Error::new("No AWS region")
+                    .detail(
+                        "Give the provider block a \"region\", or set AWS_REGION, or a region in the profile of the shared \
+                         configuration file.",
+                    )
+                    .at("region"));
+            }
+        };
+        if !config.skip_region_validation.or_default() && !plausible_region(&region) {
+            return Err(Error::new("Invalid AWS region")
+                .detail(format!(
+                    "\"{region}\" does not look like a region (e.g. us-east-1). If it is one, set skip_region_validation."
+                ))
+                .at("region"));
+        }
+        let shared = assume_roles(shared, &config).await?;
+        let mut s3 = aws_sdk_s3::config::Builder::from(&shared);
+        s3.set_force_path_style(config.s3_use_path_style.cloned());
+        if let Some(url) = config.endpoint(|e| &e.s3) {
+            s3.set_endpoint_url(Some(url));
+        }
+        macro_rules! client {
+            ($service:ident, $field:ident) => {{
+                let mut builder = $service::config::Builder::from(&shared);
+                if let Some(url) = config.endpoint(|e| &e.$field) {
+                    builder.set_endpoint_url(Some(url));
+                }
+                $service::Client::from_conf(builder.build())
+            }};
+        }
+        let ignored = config.ignore_tags.first();
+        let list = |l: Option<&Attr<Set<String>>>| -> Vec<String> {
+            l.and_then(Attr::get).map(|s| s.iter().cloned().collect()).unwrap_or_default()
+        };
+        let aws = Aws {
+            ec2: client!(aws_sdk_ec2, ec2),
+            s3: aws_sdk_s3::Client::from_conf(s3.build()),
+            iam: client!(aws_sdk_iam, iam),
+            sts: client!(aws_sdk_sts, sts),
+            kms: client!(aws_sdk_kms, kms),
+            autoscaling: client!(aws_sdk_autoscaling, autoscaling),
+            region,
+            default_tags: config.default_tags.first().map(|d| d.tags.or_default()).unwrap_or_default(),
+            ignored_keys: list(ignored.map(|i| &i.keys)),
+            ignored_prefixes: list(ignored.map(|i| &i.key_prefixes)),
+            skip_account: config.skip_requesting_account_id.or_default(),
+            account: OnceCell::new(),
+        };
+        if !config.skip_credentials_validation.or_default() {
+            aws.identity().await?;
+        }
+        aws.check_account(&config).await?;
+        Ok(aws)
+    }
+
+    /// Account and user of the credentials, asked for once.
+    ///
+    /// # Errors
+    /// When STS refuses the credentials or cannot be reached.
+    pub async fn identity(&self) -> Result<&Identity> {
+        let ask = || async {
+            let answer = self.sts.get_caller_identity().send().await.or_fail("Checking the AWS credentials")?;
+            Ok(Identity {
+                account: answer.account().unwrap_or_default().to_owned(),
+                arn: answer.arn().unwrap_or_default().to_owned(),
+                user_id: answer.user_id().unwrap_or_default().to_owned(),
+            })
+        };
+        self.account.get_or_try_init(ask).await
+    }
+
+    /// The account ID for ARNs; empty where the provider block says not to look it up.
+    pub async fn account_id(&self) -> Result<&str> {
+        if self.skip_account { Ok("") } else { Ok(&self.identity().await?.account) }
+    }
+
+    /// The ARN of a regional resource: `arn:aws:ec2:us-east-1:123456789012:vpc/vpc-1`.
+    pub async fn arn(&self, service: &str, resource: &str) -> Result<String> {
+        let account = self.account_id().await?;
+        Ok(format!("arn:{}:{service}:{}:{account}:{resource}", self.partition(), self.region))
+    }
+
+    /// `aws`, `aws-cn` or `aws-us-gov`.
+    pub fn partition(&self) -> &'static str {
+        match &self.region {
+            r if r.starts_with("cn-") => "aws-cn",
+            r if r.starts_with("us-gov-") => "aws-us-gov",
+            _ => "aws",
+        }
+    }
+
+    pub fn ignores_tag(&self, key: &str) -> bool {
+        key.starts_with("aws:")
+            || self.ignored_keys.iter().any(|k| k == key)
+            || self.ignored_prefixes.iter().any(|p| key.starts_with(p.as_str()))
+    }
+
+    async fn check_account(&self, config: &Config) -> Result<()> {
+        let (allowed, forbidden) = (&config.allowed_account_ids, &config.forbidden_account_ids);
+        if !allowed.is_known() && !forbidden.is_known() {
+            return Ok(());
+        }
+        let account = &self.identity().await?.account;
+        let contains = |l: &Attr<Set<String>>| l.get().is_some_and(|s| s.iter().any(|a| a == account));
+        if (allowed.is_known() && !contains(allowed)) || contains(forbidden) {
+            return Err(Error::new("Wrong AWS account").detail(format!(
+                "The credentials belong to account {account}, which the provider block does not allow."
+            )));
+        }
+        Ok(())
+    }
+}
+
+async fn load(config: &Config, setup: &Setup) -> Result<SdkConfig> {
+    let mut loader = aws_config::defaults(BehaviorVersion::latest());
+    if let Some(region) = config.region.cloned() {
+        loader = loader.region(Region::new(region));
+    }
+    if let Some(profile) = config.profile.cloned() {
+        loader = loader.profile_name(profile);
+    }
+    if let (Some(key), Some(secret)) = (config.access_key.cloned(), config.secret_key.cloned()) {
+        let credentials = Credentials::new(key, secret, config.token.cloned(), None, "provider block");
+        loader = loader.credentials_provider(credentials);
+    }
+    let mut files = EnvConfigFiles::builder();
+    let mut own_files = false;
+    for f in config.shared_config_files.or_default() {
+        files = files.with_file(EnvConfigFileKind::Config, f);
+        own_files = true;
+    }
+    for f in config.shared_credentials_files.or_default() {
+        files = files.with_file(EnvConfigFileKind::Credentials, f);
+        own_files = true;
+    }
+    if own_files {
+        loader = loader.profile_files(files.build());
+    }
+    let attempts = config.max_retries.unwrap_or(25).clamp(0, 1000) as u32 + 1;
+    let retries = match config.retry_mode.as_deref() {
+        Some("adaptive") => RetryConfig::adaptive(),
+        _ => RetryConfig::standard(),
+    };
+    loader = loader.retry_config(retries.with_max_attempts(attempts));
+    if let Ok(name) = aws_config::AppName::new(format!("gpuform-provider-aws-{}", env!("CARGO_PKG_VERSION"))) {
+        loader = loader.app_name(name);
+    }
+    if config.use_dualstack_endpoint.or_default() {
+        loader = loader.use_dual_stack(true);
+    }
+    if config.use_fips_endpoint.or_default() {
+        loader = loader.use_fips(true);
+    }
+    let _ = setup;
+    Ok(loader.load().await)
+}
+
+async fn assume_roles(mut shared: SdkConfig, config: &Config) -> Result<SdkConfig> {
+    for role in &config.assume_role {
+        let mut builder = aws_config::sts::AssumeRoleProvider::builder(role.role_arn.require("role_arn")?)
+            .session_name(role.session_name.unwrap_or("gpuform".into()))
+            .configure(&shared);
+        if let Some(id) = role.external_id.cloned() {
+            builder = builder.external_id(id);
+        }
+        if let Some(text) = role.duration.as_deref() {
+            let length = duration(text).ok_or_else(|| {
+                Error::new("Invalid duration").detail(format!("\"{text}\" is not a duration such as 1h.")).at("assume_role")
+            })?;
+            builder = builder.session_length(length);
+        }
+        if let Some(policy) = role.policy.cloned() {
+            builder = builder.policy(policy);
+        }
+        if let Some(arns) = role.policy_arns.get() {
+            builder = builder.policy_arns(arns.iter().cloned().collect());
+        }
+        let provider = builder.build().await;
+        shared = shared.into_builder().credentials_provider(SharedCredentialsProvider::new(provider)).build();
+    }
+    Ok(shared)
+}
+
+/// `us-east-1`, `us-gov-west-1`, `ap-southeast-3`.
+fn plausible_region(region: &str) -> bool {
+    let parts: Vec<&str> = region.split('-').collect();
+    parts.len() >= 3
+        && parts.last().is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
+        && parts.iter().all(|p| !p.is_empty() && p.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit()))
+}

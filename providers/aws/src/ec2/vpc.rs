@@ -1,0 +1,225 @@
+//! `aws_vpc`. API: CreateVpc, DescribeVpcs, DescribeVpcAttribute, ModifyVpcAttribute, ModifyVpcTenancy, DeleteVpc.
+
+use crate::client::Aws;
+use crate::error::Answer;
+use crate::tags::{self, Tags};
+use aws_sdk_ec2::types::{AttributeBooleanValue, Filter, ResourceType, Tenancy, VpcAttributeName};
+use gpuform_provider_sdk::prelude::*;
+
+/// A virtual private cloud.
+#[derive(Model, Clone, PartialEq, Default)]
+pub struct Vpc {
+    /// The VPC's ID.
+    #[attr(optional, computed)]
+    pub id: Attr<String>,
+    /// The VPC's ARN.
+    #[attr(computed)]
+    pub arn: Attr<String>,
+    /// The IPv4 range, e.g. `10.0.0.0/16`.
+    #[attr(optional, computed, force_new, validate = ipv4_cidr())]
+    pub cidr_block: Attr<String>,
+    /// Tenancy of the instances: `default` or `dedicated`.
+    #[attr(optional, default = "default", validate = one_of(["default", "dedicated"]))]
+    pub instance_tenancy: Attr<String>,
+    /// Whether instances with public addresses get public DNS names.
+    #[attr(optional, computed)]
+    pub enable_dns_hostnames: Attr<bool>,
+    /// Whether the VPC has a DNS resolver.
+    #[attr(optional, default = true)]
+    pub enable_dns_support: Attr<bool>,
+    /// Whether network address usage metrics are kept.
+    #[attr(optional, computed)]
+    pub enable_network_address_usage_metrics: Attr<bool>,
+    /// Whether the VPC gets an IPv6 range from Amazon.
+    #[attr(optional)]
+    pub assign_generated_ipv6_cidr_block: Attr<bool>,
+    /// The IPv6 range.
+    #[attr(computed)]
+    pub ipv6_cidr_block: Attr<String>,
+    /// ID of the association of the IPv6 range.
+    #[attr(computed)]
+    pub ipv6_association_id: Attr<String>,
+    /// The network ACL made with the VPC.
+    #[attr(computed)]
+    pub default_network_acl_id: Attr<String>,
+    /// The route table made with the VPC.
+    #[attr(computed)]
+    pub default_route_table_id: Attr<String>,
+    /// The security group made with the VPC.
+    #[attr(computed)]
+    pub default_security_group_id: Attr<String>,
+    /// The set of DHCP options.
+    #[attr(computed)]
+    pub dhcp_options_id: Attr<String>,
+    /// The main route table.
+    #[attr(computed)]
+    pub main_route_table_id: Attr<String>,
+    /// The account that owns the VPC.
+    #[attr(computed)]
+    pub owner_id: Attr<String>,
+    /// Tags.
+    #[attr(optional)]
+    pub tags: Attr<Tags>,
+    /// Tags with the provider's default tags.
+    #[attr(optional, computed)]
+    pub tags_all: Attr<Tags>,
+}
+
+impl Resource for Vpc {
+    type Client = Aws;
+    const TYPE: &'static str = "aws_vpc";
+    const VERSION: i64 = 1;
+
+    async fn create(&mut self, ctx: &Context<Aws>) -> Result<()> {
+        let aws = ctx.client();
+        let cidr = self.cidr_block.require("cidr_block")?;
+        let made = aws
+            .ec2
+            .create_vpc()
+            .cidr_block(cidr)
+            .instance_tenancy(Tenancy::from(self.instance_tenancy.or_default().as_str()))
+            .amazon_provided_ipv6_cidr_block(self.assign_generated_ipv6_cidr_block.or_default())
+            .set_tag_specifications(tags::specification(ResourceType::Vpc, &self.tags_all.or_default()).map(|t| vec![t]))
+            .send()
+            .await
+            .or_fail("Creating the VPC")?;
+        let id = made.vpc().and_then(|v| v.vpc_id()).unwrap_or_default().to_owned();
+        self.id.set(id.clone());
+        let wait = Wait::until("VPC", &["available"]).pending(&["pending"]);
+        ctx.wait_for(&wait, || state(aws, &id)).await?;
+        // A new VPC resolves names and gives none.
+        if !self.enable_dns_support.or_default() {
+            set(aws, &id, VpcAttributeName::EnableDnsSupport, false).await?;
+        }
+        if self.enable_dns_hostnames.or_default() {
+            set(aws, &id, VpcAttributeName::EnableDnsHostnames, true).await?;
+        }
+        if self.enable_network_address_usage_metrics.or_default() {
+            set(aws, &id, VpcAttributeName::EnableNetworkAddressUsageMetrics, true).await?;
+        }
+        Ok(())
+    }
+
+    async fn read(mut self, ctx: &Context<Aws>) -> Result<Option<Self>> {
+        let aws = ctx.client();
+        let id = self.id.require("id")?.clone();
+        let Some(vpc) = find(aws, &id).await? else { return Ok(None) };
+        self.arn.set(aws.arn("ec2", &format!("vpc/{id}")).await?);
+        self.cidr_block.set(vpc.cidr_block().unwrap_or_default());
+        self.instance_tenancy.set(vpc.instance_tenancy().map(|t| t.as_str()).unwrap_or("default"));
+        self.dhcp_options_id.set(vpc.dhcp_options_id().unwrap_or_default());
+        self.owner_id.set(vpc.owner_id().unwrap_or_default());
+        let ipv6 = vpc.ipv6_cidr_block_association_set().first();
+        self.assign_generated_ipv6_cidr_block = match ipv6 {
+            Some(_) => Attr::Known(true),
+            None if self.assign_generated_ipv6_cidr_block.is_null() => Attr::Null,
+            None => Attr::Known(false),
+        };
+        self.ipv6_cidr_block.set(ipv6.and_then(|a| a.ipv6_cidr_block()).unwrap_or_default());
+        self.ipv6_association_id.set(ipv6.and_then(|a| a.association_id()).unwrap_or_default());
+        self.enable_dns_support.set(get(aws, &id, VpcAttributeName::EnableDnsSupport).await?);
+        self.enable_dns_hostnames.set(get(aws, &id, VpcAttributeName::EnableDnsHostnames).await?);
+        self.enable_network_address_usage_metrics
+            .set(get(aws, &id, VpcAttributeName::EnableNetworkAddressUsageMetrics).await?);
+        let of_vpc = || Filter::builder().name("vpc-id").values(&id).build();
+        let default = || Filter::builder().name("default").values("true").build();
+        let acls = aws.ec2.describe_network_acls().filters(of_vpc()).filters(default()).send().await;
+        let acls = acls.or_fail("Reading the VPC's network ACLs")?;
+        self.default_network_acl_id.set(first(acls.network_acls().iter().map(|a| a.network_acl_id())));
+        let main = Filter::builder().name("association.main").values("true").build();
+        let tables = aws.ec2.describe_route_tables().filters(of_vpc()).filters(main).send().await;
+        let tables = tables.or_fail("Reading the VPC's route tables")?;
+        let table = first(tables.route_tables().iter().map(|t| t.route_table_id()));
+        self.main_route_table_id.set(table.clone());
+        if !self.default_route_table_id.is_known() {
+            self.default_route_table_id.set(table);
+        }
+        let name = Filter::builder().name("group-name").values("default").build();
+        let groups = aws.ec2.describe_security_groups().filters(of_vpc()).filters(name).send().await;
+        let groups = groups.or_fail("Reading the VPC's security groups")?;
+        self.default_security_group_id.set(first(groups.security_groups().iter().map(|g| g.group_id())));
+        tags::refresh(tags::from_ec2(vpc.tags()), &mut self.tags, &mut self.tags_all, aws);
+        Ok(Some(self))
+    }
+
+    async fn update(&mut self, prior: &Self, ctx: &Context<Aws>) -> Result<()> {
+        let aws = ctx.client();
+        let id = self.id.require("id")?;
+        // Names need the resolver: switched on it goes first, switched off last.
+        let names = (self.enable_dns_hostnames != prior.enable_dns_hostnames).then(|| self.enable_dns_hostnames.or_default());
+        if names == Some(false) {
+            set(aws, id, VpcAttributeName::EnableDnsHostnames, false).await?;
+        }
+        if self.enable_dns_support != prior.enable_dns_support {
+            set(aws, id, VpcAttributeName::EnableDnsSupport, self.enable_dns_support.or_default()).await?;
+        }
+        if names == Some(true) {
+            set(aws, id, VpcAttributeName::EnableDnsHostnames, true).await?;
+        }
+        let metrics = &self.enable_network_address_usage_metrics;
+        if *metrics != prior.enable_network_address_usage_metrics {
+            set(aws, id, VpcAttributeName::EnableNetworkAddressUsageMetrics, metrics.or_default()).await?;
+        }
+        if self.instance_tenancy != prior.instance_tenancy {
+            let request = aws.ec2.modify_vpc_tenancy().vpc_id(id);
+            let tenancy = aws_sdk_ec2::types::VpcTenancy::from(self.instance_tenancy.or_default().as_str());
+            request.instance_tenancy(tenancy).send().await.or_fail("Changing the VPC's tenancy")?;
+        }
+        tags::update_ec2(aws, id, &prior.tags_all, &self.tags_all).await
+    }
+
+    async fn delete(self, ctx: &Context<Aws>) -> Result<()> {
+        let id = self.id.require("id")?;
+        ctx.retry(
+            |e| e.has_code(&["DependencyViolation"]),
+            |_| async { ctx.client().ec2.delete_vpc().vpc_id(id).send().await.or_fail("Deleting the VPC").map(drop) },
+        )
+        .await
+    }
+
+    async fn modify_plan(plan: &mut Plan<'_, Self>) -> Result<()> {
+        // AWS can take dedicated tenancy away from a VPC, but not give it.
+        let tenancy = |v: &Self| v.instance_tenancy.or_default();
+        if plan.prior.as_ref().is_some_and(|p| tenancy(p) != "dedicated" && tenancy(&plan.planned) == "dedicated") {
+            plan.replace("instance_tenancy");
+        }
+        let client = plan.client();
+        tags::plan(&plan.planned.tags, &mut plan.planned.tags_all, client);
+        Ok(())
+    }
+}
+
+async fn find(aws: &Aws, id: &str) -> Result<Option<aws_sdk_ec2::types::Vpc>> {
+    let answer = aws.ec2.describe_vpcs().vpc_ids(id).send().await.or_fail("Reading the VPC")?;
+    Ok(answer.vpcs().first().cloned())
+}
+
+async fn state(aws: &Aws, id: &str) -> Result<Option<(String, ())>> {
+    let vpc = find(aws, id).await?;
+    Ok(vpc.map(|v| (v.state().map(|s| s.as_str().to_owned()).unwrap_or_default(), ())))
+}
+
+async fn set(aws: &Aws, id: &str, name: VpcAttributeName, value: bool) -> Result<()> {
+    let value = AttributeBooleanValue::builder().value(value).build();
+    let request = aws.ec2.modify_vpc_attribute().vpc_id(id);
+    let request = match name {
+        VpcAttributeName::EnableDnsHostnames => request.enable_dns_hostnames(value),
+        VpcAttributeName::EnableDnsSupport => request.enable_dns_support(value),
+        _ => request.enable_network_address_usage_metrics(value),
+    };
+    request.send().await.or_fail("Changing the VPC").map(drop)
+}
+
+async fn get(aws: &Aws, id: &str, name: VpcAttributeName) -> Result<bool> {
+    let answer = aws.ec2.describe_vpc_attribute().vpc_id(id).attribute(name).send().await;
+    let answer = answer.or_fail("Reading the VPC's attributes")?;
+    let value = answer
+        .enable_dns_hostnames()
+        .or(answer.enable_dns_support())
+        .or(answer.enable_network_address_usage_metrics());
+    Ok(value.and_then(|v| v.value()).unwrap_or_default())
+}
+
+fn first<'a>(mut ids: impl Iterator<Item = Option<&'a str>>) -> String {
+    ids.next().flatten().unwrap_or_default().to_owned()
+}

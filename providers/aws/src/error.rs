@@ -1,0 +1,59 @@
+//! Answers of AWS that are errors, as errors of the provider: the API's code decides what they mean, its message is
+//! what the user reads.
+
+use aws_smithy_runtime_api::client::result::SdkError;
+use aws_smithy_types::error::display::DisplayErrorContext;
+use aws_smithy_types::error::metadata::ProvideErrorMetadata;
+use gpuform_provider_sdk::prelude::*;
+
+/// Codes that mean "there is no such object" without saying so in their name.
+const GONE: &[&str] = &["NoSuchEntity", "NoSuchBucket", "NoSuchKey", "NotFound", "404"];
+
+/// Turns the answer of an SDK call into the provider's result.
+pub trait Answer<T> {
+    /// `doing` completes the summary: `Creating the VPC` becomes `Creating the VPC failed`.
+    ///
+    /// # Errors
+    /// Of kind "not found" where the code says that the object does not exist; with the API's code in any case.
+    fn or_fail(self, doing: &str) -> Result<T>;
+}
+
+impl<T, E, R> Answer<T> for Result<T, SdkError<E, R>>
+where
+    E: ProvideErrorMetadata + std::error::Error + Send + Sync + 'static,
+    R: std::fmt::Debug + Send + Sync + 'static,
+{
+    fn or_fail(self, doing: &str) -> Result<T> {
+        self.map_err(|e| {
+            let summary = format!("{doing} failed");
+            let Some(service) = e.as_service_error() else {
+                return Error::new(summary).detail(unanswered(&e));
+            };
+            let code = service.code().unwrap_or("Unknown").to_owned();
+            let message = service.message().unwrap_or("AWS gave no further explanation.");
+            let gone = GONE.contains(&code.as_str())
+                || code.ends_with(".NotFound")
+                || code.ends_with("NotFoundException")
+                || (code == "ValidationError" && message.contains("not found"));
+            let error = if gone { Error::not_found(summary) } else { Error::new(summary) };
+            error.detail(format!("{code}: {message}")).code(code)
+        })
+    }
+}
+
+/// Why there was no answer, without the request's content.
+fn unanswered<E, R>(e: &SdkError<E, R>) -> String
+where
+    E: std::error::Error + Send + Sync + 'static,
+    R: std::fmt::Debug + Send + Sync + 'static,
+{
+    match e {
+        SdkError::ConstructionFailure(_) => format!("The request could not be made: {}", DisplayErrorContext(e)),
+        SdkError::TimeoutError(_) => "AWS did not answer in time.".into(),
+        SdkError::DispatchFailure(d) => {
+            let source = d.as_connector_error().map(|c| DisplayErrorContext(c).to_string()).unwrap_or_default();
+            format!("AWS could not be reached, or no credentials were found: {source}")
+        }
+        _ => format!("The answer of AWS could not be understood: {}", DisplayErrorContext(e)),
+    }
+}
