@@ -209,7 +209,9 @@ async fn assume_roles(mut shared: SdkConfig, config: &Config) -> Result<SdkConfi
         }
         if let Some(text) = role.duration.as_deref() {
             let length = duration(text).ok_or_else(|| {
-                Error::new("Invalid duration").detail(format!("\"{text}\" is not a duration such as 1h.")).at("assume_role")
+                Error::new("Invalid duration")
+                    .detail(format!("\"{text}\" is not a duration such as 1h."))
+                    .at("assume_role")
             })?;
             builder = builder.session_length(length);
         }

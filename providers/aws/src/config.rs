@@ -142,10 +142,11 @@ impl Config {
     /// Checks what field attributes cannot say.
     pub fn check(&self, problems: &mut Problems) {
         if self.access_key.is_set() != self.secret_key.is_set() {
-            problems.push(
-                Error::new("Incomplete credentials")
-                    .detail("access_key and secret_key go together: give both, or neither to use the usual chain.")
-                    .at(if self.access_key.is_set() { "access_key" } else { "secret_key" }),
+            let given = if self.access_key.is_set() { "access_key" } else { "secret_key" };
+            problems.error(
+                given,
+                "Incomplete credentials",
+                "access_key and secret_key go together: give both, or neither to use the usual chain.",
             );
         }
     }

@@ -45,9 +45,8 @@ pub fn specification(
     kind: aws_sdk_ec2::types::ResourceType,
     tags: &Tags,
 ) -> Option<aws_sdk_ec2::types::TagSpecification> {
-    (!tags.is_empty()).then(|| {
-        aws_sdk_ec2::types::TagSpecification::builder().resource_type(kind).set_tags(Some(ec2(tags))).build()
-    })
+    (!tags.is_empty())
+        .then(|| aws_sdk_ec2::types::TagSpecification::builder().resource_type(kind).set_tags(Some(ec2(tags))).build())
 }
 
 /// Tags that EC2 reports.

@@ -79,7 +79,9 @@ impl Resource for Vpc {
             .cidr_block(cidr)
             .instance_tenancy(Tenancy::from(self.instance_tenancy.or_default().as_str()))
             .amazon_provided_ipv6_cidr_block(self.assign_generated_ipv6_cidr_block.or_default())
-            .set_tag_specifications(tags::specification(ResourceType::Vpc, &self.tags_all.or_default()).map(|t| vec![t]))
+            .set_tag_specifications(
+                tags::specification(ResourceType::Vpc, &self.tags_all.or_default()).map(|t| vec![t]),
+            )
             .send()
             .await
             .or_fail("Creating the VPC")?;
@@ -146,7 +148,8 @@ impl Resource for Vpc {
         let aws = ctx.client();
         let id = self.id.require("id")?;
         // Names need the resolver: switched on it goes first, switched off last.
-        let names = (self.enable_dns_hostnames != prior.enable_dns_hostnames).then(|| self.enable_dns_hostnames.or_default());
+        let names =
+            (self.enable_dns_hostnames != prior.enable_dns_hostnames).then(|| self.enable_dns_hostnames.or_default());
         if names == Some(false) {
             set(aws, id, VpcAttributeName::EnableDnsHostnames, false).await?;
         }
@@ -213,10 +216,8 @@ async fn set(aws: &Aws, id: &str, name: VpcAttributeName, value: bool) -> Result
 async fn get(aws: &Aws, id: &str, name: VpcAttributeName) -> Result<bool> {
     let answer = aws.ec2.describe_vpc_attribute().vpc_id(id).attribute(name).send().await;
     let answer = answer.or_fail("Reading the VPC's attributes")?;
-    let value = answer
-        .enable_dns_hostnames()
-        .or(answer.enable_dns_support())
-        .or(answer.enable_network_address_usage_metrics());
+    let value =
+        answer.enable_dns_hostnames().or(answer.enable_dns_support()).or(answer.enable_network_address_usage_metrics());
     Ok(value.and_then(|v| v.value()).unwrap_or_default())
 }
 
