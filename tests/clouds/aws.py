@@ -55,8 +55,16 @@ def write_atomically(path, text):
     os.replace(temporary, path)
 
 
+def forget_user_settings():
+    """Keeps the user's AWS profile, credentials and moto settings out: boto3 and moto would read them."""
+    for name in [name for name in os.environ if name.startswith(("AWS_", "MOTO_"))]:
+        del os.environ[name]
+    os.environ["AWS_CONFIG_FILE"] = os.environ["AWS_SHARED_CREDENTIALS_FILE"] = os.devnull
+
+
 def main():
     arguments = parse_arguments()
+    forget_user_settings()
     if arguments.die_with_parent:
         threading.Thread(target=exit_with_parent, args=(os.getppid(),), daemon=True).start()
     for number in (signal.SIGTERM, signal.SIGINT):

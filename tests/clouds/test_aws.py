@@ -29,6 +29,13 @@ class Process(unittest.TestCase):
             process.stdout.close()
             port_file.unlink()
 
+    def test_the_users_aws_settings_do_not_matter(self):
+        process, url = support.start(env={**os.environ, "AWS_PROFILE": "missing", "MOTO_ACCOUNT_ID": "1"})
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.terminate)
+        self.assertEqual(client("sts", url).get_caller_identity()["Account"], "123456789012")
+
     def test_ends_cleanly_on_signals(self):
         for number in (signal.SIGTERM, signal.SIGINT):
             process, _url = support.start()

@@ -43,10 +43,12 @@ class Fault:
     added: float = field(default_factory=time.monotonic, repr=False)
 
     def over(self):
-        if self.kind in ("latency", "stale_reads"):
-            return self.kind == "latency" and self.times is not None and self.applied >= self.times
-        expired = self.seconds is not None and time.monotonic() - self.added > self.seconds
-        return expired or (self.times is not None and self.applied >= self.times)
+        """Whether the rule has nothing left to do."""
+        if self.kind == "stale_reads":
+            return False
+        if self.times is not None and self.applied >= self.times:
+            return True
+        return self.kind != "latency" and self.seconds is not None and time.monotonic() - self.added > self.seconds
 
     def concerns(self, call):
         if not (fnmatch.fnmatch(call.service, self.service) and fnmatch.fnmatch(call.action, self.action)):

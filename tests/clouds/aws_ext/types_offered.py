@@ -1,4 +1,4 @@
-"""DescribeInstanceTypes and DescribeInstanceTypeOfferings with the wildcards that their filters allow."""
+"""DescribeInstanceTypeOfferings with the wildcards that its filters allow."""
 
 import fnmatch
 
