@@ -19,6 +19,7 @@ pub use recovery::{Recovery, recover};
 
 use crate::diag::{Diagnostic, Failure, Result};
 use crate::state::Stored;
+use crate::state::record_lock::{try_lock, unlock};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
@@ -117,6 +118,9 @@ impl Journal {
 
     fn open(path: &Path, frames: Frames, next: u64, open: BTreeMap<OperationId, Vec<u8>>) -> Result<Journal> {
         let file = OpenOptions::new().append(true).open(path).map_err(|e| failure(path, &e))?;
+        if !try_lock(&file).map_err(|e| failure(path, &e))? {
+            return Err(failure(path, &"another run is writing it"));
+        }
         if let Some(sound) = frames.sound {
             file.set_len(sound).and_then(|()| file.sync_all()).map_err(|e| failure(path, &e))?;
         }
@@ -179,6 +183,16 @@ impl Journal {
         self.open.lock().unwrap_or_else(|e| e.into_inner())
     }
 
+    /// Lets the writer write what is queued, and end.
+    fn end_writer(&self) {
+        let writer = self.writer.lock().unwrap_or_else(|e| e.into_inner()).take();
+        if let Some(writer) = writer {
+            // It can only be gone already if it has panicked, which it does not.
+            let _ = self.queue.send(Entry::End);
+            let _ = writer.join();
+        }
+    }
+
     /// Records what the state file will be, and waits until that and everything before is durable. The next step is to
     /// write exactly this content.
     ///
@@ -194,11 +208,7 @@ impl Journal {
     /// # Errors
     /// The file cannot be removed or replaced.
     pub fn finish(&self, saved: &Stored) -> Result<bool> {
-        // A writer that has ended already, and one that was never waited for, are both fine.
-        let _ = self.queue.send(Entry::End);
-        if let Some(writer) = self.writer.lock().unwrap_or_else(|e| e.into_inner()).take() {
-            let _ = writer.join();
-        }
+        self.end_writer();
         let path = &self.path;
         let open = self.open_intents();
         if open.is_empty() {
@@ -207,6 +217,12 @@ impl Journal {
         }
         write_new(path, saved, self.next_operation.load(Ordering::Relaxed), &open)?;
         Ok(false)
+    }
+}
+
+impl Drop for Journal {
+    fn drop(&mut self) {
+        self.end_writer();
     }
 }
 
@@ -275,6 +291,8 @@ fn write_entries(mut file: File, mut number: u64, entries: &mpsc::Receiver<Entry
             let _ = waiter.send(broken.clone().map_or(Ok(()), Err));
         }
     }
+    // Closing the file gives the lock back as well, only perhaps a moment later.
+    let _ = unlock(&file);
 }
 
 /// Puts a new journal in place, whole or not at all, with the intents that are still open.
