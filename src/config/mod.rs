@@ -1,3 +1,14 @@
-//! Configuration: loading and merging files, static validation, the tree of modules.
+//! Configuration: loading and merging files, static validation, the tree of modules. What cannot be known without a
+//! provider's schema or without evaluation is left to the engine. Nothing here prints or reads the environment.
 
+mod decode;
+mod files;
+pub mod manifest;
 pub mod model;
+mod module;
+mod names;
+pub mod source;
+mod tree;
+pub mod version;
+
+pub use tree::{LoadOptions, ModuleRequest, ModuleResolver, load};

@@ -1,13 +1,14 @@
 //! The declared objects of a configuration, checked as far as that is possible without provider schemas. Expressions
 //! are resolved: each traversal names the slot of what it refers to in the tables of its own [`Module`].
 
-use crate::addr::{self, AbsResource, ConfigResource, Mode, Resource};
-use crate::diag::{FileId, Range, Sources};
+use crate::addr::{self, ConfigResource, Mode, Resource, ResourceInstance};
+use crate::diag::{Diagnostics, FileId, Range, Sources};
 use crate::lang::convert::TypeConstraint;
 use crate::lang::syntax::{Body, Expr, Traversal};
 use gpuform_schema::{Str, Value};
 use indexmap::IndexMap;
 use std::collections::BTreeMap;
+use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -16,6 +17,9 @@ use std::sync::Arc;
 pub struct Config {
     pub root: Arc<ModuleNode>,
     pub sources: Sources,
+    /// Names that refer to nothing, and module inputs that do not fit: errors for everything that evaluates the
+    /// configuration (`validate`, `plan`, …), but not for `init` and the commands that only look at the state.
+    pub reference_problems: Diagnostics,
 }
 
 /// One module call path (`module.a.module.b`), whatever its instances. Calls of the same source directory share
@@ -36,6 +40,15 @@ pub struct ModuleNode {
 pub struct LocalProviderConfig {
     pub name: Str,
     pub alias: Option<Str>,
+}
+
+impl fmt::Display for LocalProviderConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.alias {
+            Some(alias) => write!(f, "{}.{alias}", self.name),
+            None => f.write_str(&self.name),
+        }
+    }
 }
 
 /// The objects declared in one source directory. A slot (`lang::syntax::Slot`) is a position in the matching table.
@@ -62,6 +75,8 @@ pub struct Module {
     pub imports: Vec<Import>,
     pub checks: IndexMap<Str, Check>,
     pub provider_metas: BTreeMap<Str, (Body, Range)>,
+    /// What belongs into [`Config::reference_problems`].
+    pub reference_problems: Diagnostics,
 }
 
 #[derive(Clone, Debug)]
@@ -171,6 +186,8 @@ pub struct ModuleCall {
     pub name: Str,
     pub range: Range,
     pub header_range: Range,
+    /// Where to point when an input is missing.
+    pub missing_range: Range,
     pub source: String,
     pub source_range: Range,
     pub version: Option<(String, Range)>,
@@ -178,6 +195,7 @@ pub struct ModuleCall {
     /// Input variable name → expression, evaluated in the calling module.
     pub inputs: IndexMap<Str, (Expr, Range)>,
     pub depends_on: Vec<Traversal>,
+    pub depends_on_range: Option<Range>,
     /// `providers = { child = parent }`; `None` where not written (default configurations are inherited).
     pub providers: Option<Vec<PassedProvider>>,
 }
@@ -185,7 +203,9 @@ pub struct ModuleCall {
 #[derive(Clone, Debug)]
 pub struct PassedProvider {
     pub child: LocalProviderConfig,
+    pub child_range: Range,
     pub parent: LocalProviderConfig,
+    /// Of the parent's name.
     pub range: Range,
 }
 
@@ -265,7 +285,7 @@ pub struct ImportTo {
     /// The `to` expression itself, whose index steps are evaluated (they may use `each`).
     pub traversal: Traversal,
     /// The address, where it is fully static.
-    pub fixed: Option<AbsResource>,
+    pub fixed: Option<ResourceInstance>,
 }
 
 #[derive(Clone, Debug)]

@@ -77,10 +77,57 @@ impl Content {
 pub(super) struct Split {
     pub attributes: HashMap<Str, Attribute>,
     pub blocks: Vec<Block>,
-    /// In JSON also what might have been meant as a block.
-    pub unknown_attributes: Vec<(Str, Range)>,
+    pub unknown: Vec<Unknown>,
     pub missing_item_range: Range,
     pub rest: Body,
+}
+
+/// Something in a body that its schema does not know.
+pub(super) struct Unknown {
+    pub kind: UnknownKind,
+    pub name: Str,
+    pub range: Range,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum UnknownKind {
+    Attribute,
+    Block,
+    /// May have been meant as either.
+    JsonProperty,
+}
+
+impl Unknown {
+    fn report(&self, schema: &BodySchema, diags: &mut Diagnostics) {
+        let Unknown { kind, name, range } = self;
+        let attributes = || schema.attributes.keys().map(|n| &**n);
+        let blocks = || schema.blocks.keys().map(|n| &**n);
+        let (summary, detail) = match kind {
+            UnknownKind::Attribute => {
+                let hint = match schema.labels(name) {
+                    Some(_) => format!(" Did you mean to define a block of type \"{name}\"?"),
+                    None => did_you_mean(name, attributes()),
+                };
+                ("Unsupported argument", format!("There is no argument \"{name}\" here.{hint}"))
+            }
+            UnknownKind::Block => {
+                let hint = if schema.attribute(name) {
+                    format!(" \"{name}\" is an argument: set it with an equals sign.")
+                } else {
+                    did_you_mean(name, blocks())
+                };
+                ("Unsupported block type", format!("There are no blocks of type \"{name}\" here.{hint}"))
+            }
+            UnknownKind::JsonProperty => {
+                let hint = did_you_mean(name, attributes().chain(blocks()));
+                (
+                    "Extraneous JSON object property",
+                    format!("There is no argument or block type \"{name}\" here.{hint}"),
+                )
+            }
+        };
+        diags.error(summary, detail, *range);
+    }
 }
 
 impl Body {
@@ -89,14 +136,17 @@ impl Body {
         Body::Native(NativeBody { attributes: Vec::new(), blocks: Vec::new(), range, end_range: range })
     }
 
-    pub fn is_json(&self) -> bool {
-        matches!(self, Body::Json(_))
+    /// The body with the arguments and blocks of an override file.
+    #[must_use]
+    pub fn overridden_by(self, other: Body) -> Body {
+        Body::Merged(Box::new([self, other]))
     }
 
     pub fn range(&self) -> Range {
         match self {
             Body::Native(b) => b.range,
             Body::Json(b) => b.range(),
+            Body::Merged(m) => m[0].range(),
         }
     }
 
@@ -105,44 +155,17 @@ impl Body {
         match self {
             Body::Native(b) => Range { end: b.range.end.min(b.range.start + 1), ..b.range },
             Body::Json(b) => b.missing_item_range(),
+            Body::Merged(m) => m[0].missing_item_range(),
         }
     }
 
     /// Exactly what the schema allows; anything else is an error.
     pub fn content(self, schema: &BodySchema, diags: &mut Diagnostics) -> Content {
         let split = self.split(schema, diags);
-        let json = split.rest.is_json();
-        for (name, range) in &split.unknown_attributes {
-            let hint = match schema.labels(name) {
-                Some(_) if !json => format!(" Did you mean to define a block of type \"{name}\"?"),
-                _ if json => did_you_mean(name, schema.names()),
-                _ => did_you_mean(name, schema.attributes.keys().map(|n| &**n)),
-            };
-            let (summary, detail) = if json {
-                (
-                    "Extraneous JSON object property",
-                    format!("There is no argument or block type \"{name}\" here.{hint}"),
-                )
-            } else {
-                ("Unsupported argument", format!("There is no argument \"{name}\" here.{hint}"))
-            };
-            diags.error(summary, detail, *range);
+        for unknown in &split.unknown {
+            unknown.report(schema, diags);
         }
-        if let Body::Native(rest) = &split.rest {
-            for block in &rest.blocks {
-                let hint = if schema.attribute(&block.ty) {
-                    format!(" \"{}\" is an argument: set it with an equals sign.", block.ty)
-                } else {
-                    did_you_mean(&block.ty, schema.blocks.keys().map(|n| &**n))
-                };
-                diags.error(
-                    "Unsupported block type",
-                    format!("There are no blocks of type \"{}\" here.{hint}", block.ty),
-                    block.ty_range,
-                );
-            }
-        }
-        self::finish(split, schema, diags).0
+        finish(split, schema, diags).0
     }
 
     /// What the schema asks for, and the rest as a body.
@@ -155,6 +178,10 @@ impl Body {
         match self {
             Body::Native(body) => split_native(body, schema),
             Body::Json(body) => body.split(schema, diags),
+            Body::Merged(both) => {
+                let [base, other] = *both;
+                merge(base.split(schema, diags), other.split(schema, diags))
+            }
         }
     }
 
@@ -172,6 +199,14 @@ impl Body {
                 body.attributes
             }
             Body::Json(body) => body.just_attributes(diags),
+            Body::Merged(both) => {
+                let [base, other] = *both;
+                let mut attributes = base.just_attributes(diags);
+                let other = other.just_attributes(diags);
+                attributes.retain(|a| other.iter().all(|o| o.name != a.name));
+                attributes.extend(other);
+                attributes
+            }
         }
     }
 }
@@ -191,13 +226,44 @@ impl From<JsonBody> for Body {
 fn split_native(body: NativeBody, schema: &BodySchema) -> Split {
     let missing_item_range = Range { end: body.range.end.min(body.range.start + 1), ..body.range };
     let (known, attributes): (Vec<_>, Vec<_>) = body.attributes.into_iter().partition(|a| schema.attribute(&a.name));
-    let (blocks, other_blocks) = body.blocks.into_iter().partition(|b| schema.labels(&b.ty).is_some());
+    let (blocks, other_blocks): (Vec<_>, Vec<_>) =
+        body.blocks.into_iter().partition(|b| schema.labels(&b.ty).is_some());
+    let unknown = |kind, name: &Str, range| Unknown { kind, name: name.clone(), range };
     Split {
         attributes: known.into_iter().map(|a| (a.name.clone(), a)).collect(),
         blocks,
-        unknown_attributes: attributes.iter().map(|a| (a.name.clone(), a.name_range)).collect(),
+        unknown: attributes
+            .iter()
+            .map(|a| unknown(UnknownKind::Attribute, &a.name, a.name_range))
+            .chain(other_blocks.iter().map(|b| unknown(UnknownKind::Block, &b.ty, b.ty_range)))
+            .collect(),
         missing_item_range,
         rest: Body::Native(NativeBody { attributes, blocks: other_blocks, ..body }),
+    }
+}
+
+/// The type of the blocks that a block makes: a `dynamic` block stands for those of its label.
+fn made_type(block: &Block) -> &Str {
+    match block.labels.first() {
+        Some(label) if &*block.ty == "dynamic" => &label.text,
+        _ => &block.ty,
+    }
+}
+
+fn merge(base: Split, other: Split) -> Split {
+    let mut attributes = base.attributes;
+    attributes.extend(other.attributes);
+    let mut blocks = base.blocks;
+    blocks.retain(|b| other.blocks.iter().all(|o| made_type(o) != made_type(b)));
+    blocks.extend(other.blocks);
+    let mut unknown = base.unknown;
+    unknown.extend(other.unknown);
+    Split {
+        attributes,
+        blocks,
+        unknown,
+        missing_item_range: base.missing_item_range,
+        rest: base.rest.overridden_by(other.rest),
     }
 }
 

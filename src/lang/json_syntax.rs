@@ -4,6 +4,7 @@
 
 mod read;
 
+use super::body::{BodySchema, Split, Unknown, UnknownKind};
 use super::parse;
 use super::syntax::{Attribute, Block, Body, Expr, ExprKind, Label, ObjectItem};
 use crate::diag::{Diagnostics, FileId, Range};
@@ -172,7 +173,7 @@ impl JsonBody {
         found
     }
 
-    pub(super) fn split(self, schema: &super::body::BodySchema, diags: &mut Diagnostics) -> super::body::Split {
+    pub(super) fn split(self, schema: &BodySchema, diags: &mut Diagnostics) -> Split {
         let mut attributes: HashMap<Str, Attribute> = HashMap::new();
         let mut blocks = Vec::new();
         let mut unknown = Vec::new();
@@ -196,16 +197,16 @@ impl JsonBody {
             } else if let Some(labels) = schema.labels(&p.name) {
                 self.unpack(p, &p.value, labels, &mut Vec::new(), &mut blocks, diags);
             } else {
-                unknown.push((p.name.clone(), p.name_range));
+                unknown.push(Unknown { kind: UnknownKind::JsonProperty, name: p.name.clone(), range: p.name_range });
             }
         }
         let mut hidden = (*self.hidden).clone();
         hidden.extend(schema.names().map(Str::from));
         let missing_item_range = self.missing_item_range();
-        super::body::Split {
+        Split {
             attributes,
             blocks,
-            unknown_attributes: unknown,
+            unknown,
             missing_item_range,
             rest: Body::Json(JsonBody { value: self.value, hidden: Arc::new(hidden) }),
         }

@@ -178,6 +178,9 @@ pub struct For {
 pub enum Body {
     Native(NativeBody),
     Json(crate::lang::json_syntax::JsonBody),
+    /// A body and one from an override file: its arguments replace those of the first, its blocks all blocks of the
+    /// same type.
+    Merged(Box<[Body; 2]>),
 }
 
 #[derive(Clone, Debug)]

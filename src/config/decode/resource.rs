@@ -1,0 +1,342 @@
+//! `resource`, `data` and `ephemeral` blocks: their meta-arguments. The rest of the body stays as it is, for the
+//! provider's schema to decode.
+
+use super::{Cx, label};
+use crate::addr::{Mode, Resource};
+use crate::config::model::{Lifecycle, LocalProviderConfig, Provisioner, Repetition, ResourceBlock};
+use crate::lang::body::{BodySchema, Content};
+use crate::lang::resolve::resource_ref;
+use crate::lang::static_expr;
+use crate::lang::syntax::{Attribute, Block, Body, Expr, ExprKind, Traversal};
+use gpuform_schema::{Str, Value};
+use std::sync::LazyLock;
+
+static META: LazyLock<BodySchema> = LazyLock::new(|| {
+    BodySchema::new()
+        .optional(["count", "for_each", "provider", "depends_on"])
+        .block("lifecycle", &[])
+        .block("locals", &[])
+        .block("_", &[])
+});
+static MANAGED: LazyLock<BodySchema> =
+    LazyLock::new(|| META.clone().block("connection", &[]).block("provisioner", &["type"]));
+static LIFECYCLE: LazyLock<BodySchema> =
+    LazyLock::new(|| BodySchema::new().optional(MANAGED_ONLY).block("precondition", &[]).block("postcondition", &[]));
+static PROVISIONER: LazyLock<BodySchema> = LazyLock::new(|| {
+    BodySchema::new().optional(["when", "on_failure"]).block("connection", &[]).block("lifecycle", &[])
+});
+
+/// Lifecycle arguments that only objects with a life have.
+const MANAGED_ONLY: [&str; 4] = ["create_before_destroy", "prevent_destroy", "ignore_changes", "replace_triggered_by"];
+
+impl Cx<'_> {
+    pub fn resource(&mut self, block: Block, mode: Mode) -> ResourceBlock {
+        let (ty, name) = (label(&block, 0), label(&block, 1));
+        let (type_summary, name_summary) = match mode {
+            Mode::Managed => ("Invalid resource type name", "Invalid resource name"),
+            Mode::Data => ("Invalid data source name", "Invalid data resource name"),
+            Mode::Ephemeral => ("Invalid ephemeral resource type", "Invalid ephemeral resource name"),
+        };
+        self.check_name(&ty, type_summary);
+        self.check_name(&name, name_summary);
+        let addr = Resource { mode, ty: ty.text, name: name.text };
+        let header_range = block.header_range;
+        let schema = if mode == Mode::Managed { &MANAGED } else { &META };
+        let (mut content, rest) = self.partial(block.body, schema);
+        let (provider, provider_range) = self.resource_provider(&addr.ty, content.take("provider"));
+        let blocks = std::mem::take(&mut content.blocks);
+        let depends_on = content.take("depends_on").map(|a| self.depends_on(a)).unwrap_or_default();
+        let mut resource = ResourceBlock {
+            addr,
+            range: header_range,
+            header_range,
+            repetition: self.repetition(&mut content),
+            body: rest,
+            provider,
+            provider_range,
+            depends_on,
+            lifecycle: Lifecycle::default(),
+            provisioners: Vec::new(),
+            connection: None,
+            check: None,
+        };
+        self.resource_blocks(&mut resource, blocks);
+        resource
+    }
+
+    /// `count` or `for_each`.
+    pub fn repetition(&mut self, content: &mut Content) -> Repetition {
+        let (count, for_each) = (content.take("count"), content.take("for_each"));
+        self.check_repetition(count.as_ref(), for_each.as_ref());
+        match (count, for_each) {
+            (Some(count), _) => Repetition::Count(count.expr),
+            (None, Some(for_each)) => Repetition::ForEach(for_each.expr),
+            (None, None) => Repetition::Single,
+        }
+    }
+
+    /// The provider configuration that is written, or the one that the type's prefix implies.
+    fn resource_provider(
+        &mut self,
+        ty: &str,
+        written: Option<Attribute>,
+    ) -> (LocalProviderConfig, Option<crate::diag::Range>) {
+        let prefix = ty.split_once('_').map_or(ty, |(prefix, _)| prefix);
+        let implied = LocalProviderConfig { name: prefix.into(), alias: None };
+        let range = written.as_ref().map(|a| a.expr.range);
+        (written.and_then(|a| self.provider_ref(a.expr, "provider")).unwrap_or(implied), range)
+    }
+
+    fn resource_blocks(&mut self, resource: &mut ResourceBlock, blocks: Vec<Block>) {
+        let (mut lifecycle, mut connection, mut escape) = (None, None, None);
+        for block in blocks {
+            let range = block.header_range;
+            match &*block.ty {
+                "lifecycle" => match lifecycle.replace(range) {
+                    None => self.lifecycle(resource, block),
+                    Some(first) => {
+                        lifecycle = Some(first);
+                        self.duplicate_block("lifecycle", "resource", range);
+                    }
+                },
+                "connection" => match connection.replace(range) {
+                    None => resource.connection = Some(block.body),
+                    Some(first) => {
+                        connection = Some(first);
+                        self.duplicate_block("connection", "resource", range);
+                    }
+                },
+                "provisioner" => resource.provisioners.extend(self.provisioner(block)),
+                "_" if escape.replace(range).is_none() => {
+                    let body = std::mem::replace(&mut resource.body, Body::empty(range));
+                    resource.body = body.overridden_by(block.body);
+                }
+                "_" => self.error(
+                    "Duplicate escaping block",
+                    "The block \"_\", for arguments that would be taken for meta-arguments, can stand only once.",
+                    range,
+                ),
+                ty => {
+                    let detail = format!("Blocks of type \"{ty}\" have no meaning here; the name is reserved.");
+                    self.error("Reserved block type name in resource block", detail, block.ty_range);
+                }
+            }
+        }
+    }
+
+    fn duplicate_block(&mut self, ty: &str, of: &str, at: crate::diag::Range) {
+        self.error(format!("Duplicate {ty} block"), format!("This {of} has a {ty} block already."), at);
+    }
+
+    fn lifecycle(&mut self, resource: &mut ResourceBlock, block: Block) {
+        let mode = resource.mode();
+        let mut content = self.content(block.body, &LIFECYCLE);
+        if mode != Mode::Managed {
+            let kind = if mode == Mode::Data { "data" } else { "ephemeral" };
+            for name in MANAGED_ONLY {
+                if let Some(a) = content.take(name) {
+                    self.error(
+                        format!("Invalid {kind} resource lifecycle argument"),
+                        format!("\"{name}\" has a meaning for managed resources (\"resource\" blocks) only."),
+                        a.name_range,
+                    );
+                }
+            }
+        }
+        let l = &mut resource.lifecycle;
+        if let Some(a) = content.take("create_before_destroy") {
+            l.create_before_destroy = self.bool(&a);
+        }
+        if let Some(a) = content.take("prevent_destroy") {
+            l.prevent_destroy = self.bool(&a).unwrap_or(false);
+            l.prevent_destroy_range = Some(a.range);
+        }
+        if let Some(a) = content.take("ignore_changes") {
+            (l.ignore_all_changes, l.ignore_changes) = self.ignore_changes(a);
+        }
+        if let Some(a) = content.take("replace_triggered_by") {
+            l.replace_triggered_by = self.replace_triggered_by(a);
+        }
+        for block in content.blocks {
+            let pre = &*block.ty == "precondition";
+            let kind = if pre { "precondition" } else { "postcondition" };
+            let Some(condition) = self.condition(block, kind) else { continue };
+            for expr in [&condition.condition, &condition.error_message] {
+                self.check_no_self_reference(expr, &resource.addr, kind);
+            }
+            let list = if pre { &mut resource.lifecycle.preconditions } else { &mut resource.lifecycle.postconditions };
+            list.push(condition);
+        }
+    }
+
+    /// A resource's own conditions see it as `self` at most.
+    fn check_no_self_reference(&mut self, expr: &Expr, addr: &Resource, kind: &str) {
+        let mut own = Vec::new();
+        expr.visit_traversals(&mut |t| {
+            if resource_ref(t).is_some_and(|r| r.resource == *addr) {
+                own.push(self_reference_range(t));
+            }
+        });
+        for range in own {
+            let hint = if kind == "postcondition" { " Write \"self\" for the object itself." } else { "" };
+            self.error(
+                format!("Invalid reference in {kind}"),
+                format!("{addr} cannot be referred to in its own configuration.{hint}"),
+                range,
+            );
+        }
+    }
+
+    /// `all`, or paths relative to the resource.
+    fn ignore_changes(&mut self, a: Attribute) -> (bool, Vec<Traversal>) {
+        let json = self.is_json(a.range);
+        if static_expr::keyword(&a.expr, json) == Some("all") {
+            return (true, Vec::new());
+        }
+        let range = a.expr.range;
+        let mut paths = Vec::new();
+        for item in static_expr::list(a.expr, self.diags).unwrap_or_default() {
+            if matches!(&item.kind, ExprKind::Literal(Value::String(s)) if &**s == "*") {
+                self.error(
+                    "Invalid ignore_changes wildcard",
+                    "To ignore changes of all attributes write ignore_changes = all.",
+                    range,
+                );
+                continue;
+            }
+            paths.extend(self.reference(item));
+        }
+        (false, paths)
+    }
+
+    /// Expressions that name one resource each.
+    fn replace_triggered_by(&mut self, a: Attribute) -> Vec<Expr> {
+        let json = self.is_json(a.range);
+        let mut found = Vec::new();
+        for item in static_expr::list(a.expr, self.diags).unwrap_or_default() {
+            let range = item.range;
+            let Some(expr) = static_expr::unquote_json(item, json, self.diags) else { continue };
+            let (mut resources, mut other) = (Vec::new(), None);
+            expr.visit_traversals(&mut |t| match (&*t.root, resource_ref(t)) {
+                ("count" | "each" | "var" | "local" | "path" | "terraform", None) if !is_first(&expr, t) => {}
+                (_, Some(r)) if r.mode == Mode::Managed => resources.push(r),
+                _ => {
+                    other.get_or_insert(t.range());
+                }
+            });
+            if let Some(at) = other {
+                self.error(
+                    "Invalid reference in replace_triggered_by expression",
+                    "Only managed resources and their attributes can trigger a replacement; count.index and each.key can \
+                     choose the instance.",
+                    at,
+                );
+            }
+            let problem = match resources.len() {
+                0 => Some("The expression refers to no resource whose changes could trigger a replacement."),
+                1 => None,
+                _ => Some("The expression refers to more than one resource; list them one by one."),
+            };
+            if let Some(problem) = problem {
+                self.error("Invalid replace_triggered_by expression", problem, range);
+            }
+            if other.is_some() || problem.is_some() {
+                break;
+            }
+            found.push(expr);
+        }
+        found
+    }
+
+    pub fn provisioner(&mut self, block: Block) -> Option<Provisioner> {
+        let ty = label(&block, 0);
+        let range = block.header_range;
+        if matches!(&*ty.text, "chef" | "habitat" | "puppet" | "salt-masterless") {
+            self.error(
+                format!("The \"{}\" provisioner has been removed", ty.text),
+                "It is no part of the language any more. Images that are built beforehand, or user data, do this better.",
+                ty.range,
+            );
+            return None;
+        }
+        let (mut content, body) = self.partial(block.body, &PROVISIONER);
+        let when_destroy =
+            content.take("when").and_then(|a| self.keyword(&a, &["create", "destroy"])) == Some("destroy");
+        let on_failure = content.take("on_failure").and_then(|a| self.keyword(&a, &["continue", "fail"]));
+        let mut connection: Option<Body> = None;
+        for block in content.blocks {
+            match &*block.ty {
+                "connection" if connection.is_none() => connection = Some(block.body),
+                "connection" => self.duplicate_block("connection", "provisioner", block.header_range),
+                ty => {
+                    let detail = format!("Blocks of type \"{ty}\" have no meaning here; the name is reserved.");
+                    self.error("Reserved block type name in provisioner block", detail, block.ty_range);
+                }
+            }
+        }
+        if when_destroy {
+            self.only_self_references(&body);
+            if let Some(connection) = &connection {
+                self.only_self_references(connection);
+            }
+        }
+        Some(Provisioner {
+            ty: ty.text,
+            range,
+            body,
+            connection,
+            when_destroy,
+            on_failure_continue: on_failure == Some("continue"),
+        })
+    }
+
+    /// When an object is destroyed, nothing else may be needed any more.
+    pub fn only_self_references(&mut self, body: &Body) {
+        let mut quiet = crate::diag::Diagnostics::new();
+        for a in body.clone().just_attributes(&mut quiet) {
+            let mut foreign = 0;
+            a.expr.visit_traversals(&mut |t| {
+                let second = t.steps.first().map(|s| &s.kind);
+                let named = |n: &str| matches!(second, Some(crate::lang::syntax::StepKind::Attr(a)) if &**a == n);
+                let own = match &*t.root {
+                    "self" => true,
+                    "count" => named("index"),
+                    "each" => named("key"),
+                    "path" | "terraform" => true,
+                    _ => false,
+                };
+                foreign += usize::from(!own);
+            });
+            for _ in 0..foreign {
+                self.error(
+                    "Invalid reference from destroy provisioner",
+                    "What runs when an object is destroyed can refer only to the object itself (self), count.index and \
+                     each.key: other objects may be gone by then, or would have to wait for this one.",
+                    a.expr.range,
+                );
+            }
+        }
+    }
+}
+
+/// What to underline where a resource refers to itself: the reference with its first attribute.
+fn self_reference_range(t: &Traversal) -> crate::diag::Range {
+    t.range()
+}
+
+/// Whether a traversal is what the expression as a whole refers to, not an index in it.
+fn is_first(expr: &Expr, t: &Traversal) -> bool {
+    match &expr.kind {
+        ExprKind::Traversal(first) => std::ptr::eq(&**first, t),
+        _ => false,
+    }
+}
+
+/// The label of a resource as it is written in a header, for messages: `terraform_data`.
+pub(in crate::config) fn kind_name(mode: Mode, ty: &Str) -> String {
+    match mode {
+        Mode::Managed => format!("resource \"{ty}\""),
+        Mode::Data => format!("data \"{ty}\""),
+        Mode::Ephemeral => format!("ephemeral \"{ty}\""),
+    }
+}

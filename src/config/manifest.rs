@@ -1,0 +1,107 @@
+//! The record of installed modules, `.terraform/modules/modules.json`, in Terraform's format.
+
+use super::model::ModuleCall;
+use super::source::ModuleSource;
+use super::tree::{ModuleRequest, ModuleResolver};
+use super::version::{Constraints, Version};
+use crate::addr;
+use crate::diag::{Diagnostic, Failure};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// Where the record is kept, from the data directory (`.terraform`).
+pub const MANIFEST: &str = "modules/modules.json";
+
+/// The installed modules by the path of their call (`a.b`; empty for the root).
+#[derive(Clone, Default, Debug, PartialEq, Eq)]
+pub struct Manifest(pub BTreeMap<String, InstalledModule>);
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InstalledModule {
+    #[serde(rename = "Key")]
+    pub key: String,
+    /// As it is written; registry addresses with their host.
+    #[serde(rename = "Source")]
+    pub source: String,
+    #[serde(rename = "Version", default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// Relative to the directory of the root module, with forward slashes.
+    #[serde(rename = "Dir")]
+    pub dir: String,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Document {
+    #[serde(rename = "Modules")]
+    modules: Vec<InstalledModule>,
+}
+
+impl Manifest {
+    /// Reads the record in a data directory; an empty one where there is none.
+    ///
+    /// # Errors
+    /// When the file cannot be read or understood.
+    pub fn read(data_dir: &Path) -> Result<Manifest, Failure> {
+        let path = data_dir.join(MANIFEST);
+        let failed = |e: &dyn std::fmt::Display| {
+            let detail =
+                format!("The record of installed modules, {}, could not be read: {e}. Run init again.", path.display());
+            Box::new(Diagnostic::error("Failed to read module manifest file", detail))
+        };
+        let bytes = match std::fs::read(&path) {
+            Ok(bytes) => bytes,
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Manifest::default()),
+            Err(e) => return Err(failed(&e)),
+        };
+        let document: Document = serde_json::from_slice(&bytes).map_err(|e| failed(&e))?;
+        Ok(Manifest(document.modules.into_iter().map(|m| (m.key.clone(), m)).collect()))
+    }
+
+    /// The text of the file.
+    pub fn to_json(&self) -> String {
+        let document = Document { modules: self.0.values().cloned().collect() };
+        serde_json::to_string(&document).unwrap_or_default()
+    }
+}
+
+/// The key of a call path: names joined by dots.
+pub fn key(path: &addr::Module) -> String {
+    path.0.iter().map(|n| &**n).collect::<Vec<_>>().join(".")
+}
+
+/// The source as the record keeps it.
+pub fn recorded_source(source: &str) -> String {
+    match ModuleSource::parse(source) {
+        Ok(ModuleSource::Local(local)) => local,
+        Ok(ModuleSource::Registry(r)) if r.split("//").next().is_some_and(|p| p.split('/').count() == 3) => {
+            format!("{}/{r}", addr::DEFAULT_REGISTRY)
+        }
+        _ => source.to_owned(),
+    }
+}
+
+impl ModuleResolver for Manifest {
+    fn resolve(&self, request: &ModuleRequest) -> Result<PathBuf, Failure> {
+        const RUN_INIT: &str = "Run init to install the modules of this configuration.";
+        let call: &ModuleCall = request.call;
+        let fail =
+            |summary: &str, what: &str, at| Box::new(Diagnostic::error(summary, format!("{what} {RUN_INIT}")).at(at));
+        let Some(installed) = self.0.get(&key(request.path)) else {
+            return Err(fail("Module not installed", "The module is not installed yet.", call.header_range));
+        };
+        if installed.source != recorded_source(&call.source) {
+            let what = "The source is another than when the module was installed.";
+            return Err(fail("Module source has changed", what, call.source_range));
+        }
+        if let Some((constraint, range)) = &call.version {
+            let version = installed.version.as_deref().and_then(|v| v.parse::<Version>().ok());
+            let constraint = constraint.parse::<Constraints>().unwrap_or_default();
+            if !version.is_some_and(|v| constraint.allow(&v)) {
+                let what = "The version that is installed does not meet the constraint.";
+                return Err(fail("Module version requirements have changed", what, *range));
+            }
+        }
+        Ok(PathBuf::from(&installed.dir))
+    }
+}
