@@ -246,21 +246,31 @@ fn written_as_blocks(body: &Body, layout: &Layout) -> Vec<usize> {
         let position = layout.position(name)?;
         matches!(layout.slot(position), Some(Slot::Attribute(a)) if a.as_blocks.is_some()).then_some(position)
     };
-    let schema = BodySchema::new().block("dynamic", &["type"]);
-    let mut ignored = Diagnostics::new();
-    let dynamic = match body {
-        Body::Native(b) => b.blocks.iter().filter(|b| &*b.ty == "dynamic").cloned().collect(),
-        Body::Json(_) => body.clone().partial_content(&schema, &mut ignored).0.blocks,
-    };
-    let mut names: Vec<Str> = dynamic.into_iter().filter_map(|b| b.labels.into_iter().next()).map(|l| l.text).collect();
-    if let Body::Native(b) = body {
-        names.extend(b.blocks.iter().map(|b| b.ty.clone()));
-        names.retain(|n| b.attributes.iter().all(|a| a.name != *n));
-    }
+    let mut names = Vec::new();
+    block_types(body, &mut names);
     let mut positions: Vec<usize> = names.iter().filter_map(|n| ambiguous(n)).collect();
     positions.sort_unstable();
     positions.dedup();
     positions
+}
+
+/// The types of the blocks that a body has or makes, where no argument has the same name.
+fn block_types(body: &Body, names: &mut Vec<Str>) {
+    let of_dynamic = |b: Block| b.labels.into_iter().next().map(|l| l.text);
+    match body {
+        Body::Native(body) => {
+            let dynamic = body.blocks.iter().filter(|b| &*b.ty == "dynamic").cloned().filter_map(of_dynamic);
+            let types = dynamic.chain(body.blocks.iter().map(|b| b.ty.clone()));
+            names.extend(types.filter(|n| body.attributes.iter().all(|a| a.name != *n)));
+        }
+        Body::Json(_) => {
+            let schema = BodySchema::new().block("dynamic", &["type"]);
+            let mut ignored = Diagnostics::new();
+            let (content, _) = body.clone().partial_content(&schema, &mut ignored);
+            names.extend(content.blocks.into_iter().filter_map(of_dynamic));
+        }
+        Body::Merged(both) => both.iter().for_each(|b| block_types(b, names)),
+    }
 }
 
 /// What is wrong with the number of blocks of a type, given the places where they come from.
