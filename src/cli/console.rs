@@ -35,10 +35,16 @@ pub fn evaluate(
             "" => answer = Some(String::new()),
             "exit" => return Ok(None),
             "help" => answer = Some(HELP.to_owned()),
-            line => answer = Some(evaluate_line(line, sources, resolve, scope)?),
+            line => answer = Some(evaluate_line(line, sources, resolve, scope).map_err(in_source_order)?),
         }
     }
     Ok(answer)
+}
+
+fn in_source_order(diags: Diagnostics) -> Diagnostics {
+    let mut sorted: Vec<Diagnostic> = diags.into_iter().collect();
+    sorted.sort_by_key(|d| d.subject.map(|r| (r.start, r.end)));
+    sorted.into_iter().collect()
 }
 
 fn evaluate_line(

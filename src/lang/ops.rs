@@ -309,6 +309,9 @@ pub fn conditional<E: From<OpError>>(
         convert::unify(&[then_type.clone(), otherwise_type.clone()])
             .ok_or_else(|| inconsistent(&then_type, &otherwise_type))?
     };
+    // The marks of the arm that is not chosen count too.
+    let marks_of = |arm: &std::result::Result<Value, E>| arm.as_ref().map_or(Marks::NONE, Value::marks);
+    let marks = condition.marks() | marks_of(&then) | marks_of(&otherwise);
     let chosen = match choose(condition)? {
         Some(true) => then?,
         Some(false) => otherwise?,
@@ -317,7 +320,7 @@ pub fn conditional<E: From<OpError>>(
     let converted = convert(&chosen, &result_type).map_err(|e| {
         OpError::new("Inconsistent conditional result types", format!("The chosen result does not fit: {e}."))
     })?;
-    Ok(converted.with_marks(condition.marks()))
+    Ok(converted.with_marks(marks))
 }
 
 /// What a condition says; `None` if it is unknown.

@@ -47,8 +47,7 @@ fn write_value(out: &mut String, v: &Value, indent: usize) {
             // Writing to a string cannot fail.
             let _ = write!(out, "{n}");
         }
-        Value::String(s) if s.contains('\n') => write_heredoc(out, s, indent),
-        Value::String(s) => write_quoted(out, s),
+        Value::String(s) => write_string(out, s, indent),
         Value::Tuple(items) => write_sequence(out, items, indent),
         Value::List(c) => wrapped(out, "tolist(", |out| write_sequence(out, &c.items, indent)),
         Value::Set(c) => wrapped(out, "toset(", |out| write_sequence(out, &c.items, indent)),
@@ -104,13 +103,17 @@ fn write_mapping<'a>(out: &mut String, entries: impl Iterator<Item = (&'a str, &
     out.push_str("{\n");
     for (key, item) in entries {
         spaces(out, indent + 2);
-        write_quoted(out, key);
+        write_string(out, key, indent + 2);
         out.push_str(" = ");
         write_value(out, item, indent + 2);
         out.push('\n');
     }
     spaces(out, indent);
     out.push('}');
+}
+
+fn write_string(out: &mut String, s: &str, indent: usize) {
+    if s.contains('\n') { write_heredoc(out, s, indent) } else { write_quoted(out, s) }
 }
 
 /// A string of several lines, with an end marker that is none of its lines.

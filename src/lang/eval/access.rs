@@ -57,7 +57,7 @@ impl Cx<'_> {
         let before = diags.len();
         let result = ops::splat::<OpError>(value, &mut |item| Ok(self.steps(item.clone(), rest, expr, diags)));
         match result {
-            _ if diags.len() > before => Value::unknown(Type::Dynamic),
+            Ok(v) if diags.len() > before => Value::unknown(v.ty()),
             Ok(v) => v,
             Err(e) => self.fail_op(diags, expr, at, e),
         }

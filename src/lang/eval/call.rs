@@ -2,7 +2,7 @@
 
 use super::Cx;
 use crate::diag::{Diagnostic, Diagnostics, Range, Result, Sources};
-use crate::lang::functions::{self, Function, FunctionContext, FunctionError, FunctionErrorKind, Templates};
+use crate::lang::functions::{self, FunctionContext, FunctionError, FunctionErrorKind, Templates};
 use crate::lang::parse;
 use crate::lang::scope::Scope;
 use crate::lang::suggest::did_you_mean;
@@ -42,14 +42,14 @@ impl Cx<'_> {
             }
             _ => {}
         }
-        let Some(args) = self.arguments(call, expr, diags) else { return result_of(function) };
+        let Some(args) = self.arguments(call, expr, diags) else { return Value::unknown(Type::Dynamic) };
         let renderer = Renderer { scope: self.scope };
         let context = FunctionContext { templates: Some(&renderer), ..*self.scope.function_context() };
         match function.call(args.values, &context) {
             Ok(value) => value.with_marks(args.marks),
             Err(e) => {
                 self.function_failed(&e, call, expr, diags);
-                result_of(function)
+                Value::unknown(Type::Dynamic)
             }
         }
     }
@@ -191,11 +191,6 @@ impl Cx<'_> {
             d.function = Some(call.name.to_string());
         }
     }
-}
-
-/// What a call gives when its arguments are not usable.
-fn result_of(function: &Function) -> Value {
-    Value::unknown(function.returns.clone())
 }
 
 struct Arguments {

@@ -103,6 +103,11 @@ impl Cx<'_> {
             Iterable::Unknown(marks) => return Value::unknown(Type::Dynamic).with_marks(marks),
             Iterable::Known(items) => items,
         };
+        if let Some(condition) = &f.condition
+            && !self.condition_fits(f, condition, expr, diags)
+        {
+            return Value::unknown(Type::Dynamic);
+        }
         let made = match (&f.key, f.grouping) {
             (None, _) => Made::Tuple(Vec::with_capacity(items.len())),
             (Some(_), false) => Made::Object(BTreeMap::new()),
@@ -165,6 +170,18 @@ impl Cx<'_> {
             },
             Made::Tuple(_) => {}
         }
+    }
+
+    /// Whether the condition can be one, as far as that is clear without an element: then its problems are told once,
+    /// not for each element, and also where there is none.
+    fn condition_fits(self, f: &For, condition: &Expr, expr: &Expr, diags: &mut Diagnostics) -> bool {
+        let before = diags.len();
+        let unknown = Value::unknown(Type::Dynamic);
+        let key = f.key_var.as_ref().map(|name| Locals { parent: self.locals, name, value: &unknown });
+        let value = Locals { parent: key.as_ref().or(self.locals), name: &f.value_var, value: &unknown };
+        let mut state = Loop { marks: Marks::NONE, known: true, made: Made::Tuple(Vec::new()) };
+        self.with(&value).for_condition(condition, &mut state, expr, diags);
+        diags.len() == before
     }
 
     /// Whether the element is included.
