@@ -1,7 +1,7 @@
 //! Functions over numbers.
 
-use super::signature::{Open, Rest, functions};
 use super::FunctionError;
+use super::signature::{Open, Rest, functions};
 use crate::lang::convert::{convert, described};
 use gpuform_schema::number::Number;
 use gpuform_schema::types::Type;
