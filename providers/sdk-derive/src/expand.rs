@@ -51,7 +51,7 @@ pub fn model(model: &Model) -> TokenStream {
                 <Self as ::gpuform_provider_sdk::model::Model>::encode(self)
             }
 
-            fn nested() -> ::std::option::Option<::gpuform_provider_sdk::model::NestedObject> {
+            fn inner() -> ::std::option::Option<::gpuform_provider_sdk::model::NestedObject> {
                 ::gpuform_provider_sdk::model::NestedObject::single(
                     <Self as ::gpuform_provider_sdk::model::Model>::object(),
                 )
@@ -106,14 +106,9 @@ fn describe(field: &Field) -> TokenStream {
 
 fn describe_attribute(field: &Field, a: &Attribute) -> TokenStream {
     let (name, doc, ty) = (&field.name, &field.doc, &field.ty);
-    let Attribute { required, optional, force_new, sensitive, write_only, .. } = a;
+    let Attribute { required, optional, force_new, sensitive, write_only, nested, .. } = a;
     let computed = a.computed || a.default.is_some();
     let deprecated = option(a.deprecated.as_ref().map(|m| quote! { #m }));
-    let nested = if a.nested {
-        quote_spanned! { ty.span() => <#ty as ::gpuform_provider_sdk::codec::AttrValue>::nested() }
-    } else {
-        quote! { ::std::option::Option::None }
-    };
     let default = option(a.default.as_ref().map(|d| {
         quote_spanned! { d.span() => <#ty as ::gpuform_provider_sdk::codec::Attribute>::default_value(#d) }
     }));
@@ -133,6 +128,7 @@ fn describe_attribute(field: &Field, a: &Attribute) -> TokenStream {
             at_least_one_of: &[#(#at_least_one_of),*],
             kind: ::gpuform_provider_sdk::model::Kind::Attribute(::gpuform_provider_sdk::model::Attribute {
                 ty: <#ty as ::gpuform_provider_sdk::codec::AttrValue>::ty(),
+                inner: <#ty as ::gpuform_provider_sdk::codec::AttrValue>::inner(),
                 nested: #nested,
                 required: #required,
                 optional: #optional,

@@ -100,8 +100,8 @@ impl<T> Attr<T> {
         }
     }
 
-    /// Takes what an API returned on a read. APIs know no null: an empty string or collection leaves null as it is, so
-    /// that an argument nobody wrote shows no difference.
+    /// Takes what an API returned on a read. APIs know no null: an empty string or collection, 0 and false leave null as
+    /// it is, so that an argument nobody wrote shows no difference.
     pub fn refresh(&mut self, value: impl Into<Attr<T>>)
     where
         T: MayBeEmpty,
@@ -126,6 +126,18 @@ impl<T> Attr<T> {
 pub trait MayBeEmpty {
     fn is_empty(&self) -> bool;
 }
+
+macro_rules! may_be_zero {
+    ($($number:ty),*) => {
+        $(impl MayBeEmpty for $number {
+            fn is_empty(&self) -> bool {
+                *self == <$number>::default()
+            }
+        })*
+    };
+}
+
+may_be_zero!(i64, i32, f64, bool);
 
 impl MayBeEmpty for String {
     fn is_empty(&self) -> bool {

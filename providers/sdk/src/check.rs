@@ -26,7 +26,7 @@ pub(crate) fn check(object: &Object, config: &Value, path: &Path, problems: &mut
                         }
                     }
                 }
-                if let Some(NestedObject { object, .. }) = a.nested {
+                if let Some(NestedObject { object, .. }) = a.inner {
                     each_object(object, value, &here, problems);
                 }
             }

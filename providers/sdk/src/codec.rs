@@ -62,8 +62,8 @@ pub trait AttrValue: Sized + Clone + Send + Sync + 'static {
 
     fn encode(&self) -> Value;
 
-    /// The attributes inside, for `#[attr(nested)]`.
-    fn nested() -> Option<NestedObject> {
+    /// The object inside, or the one of which this is a collection.
+    fn inner() -> Option<NestedObject> {
         None
     }
 }
@@ -124,8 +124,8 @@ impl<T: AttrValue> AttrValue for Attr<T> {
         }
     }
 
-    fn nested() -> Option<NestedObject> {
-        T::nested()
+    fn inner() -> Option<NestedObject> {
+        T::inner()
     }
 }
 
@@ -258,8 +258,8 @@ impl<T: AttrValue> AttrValue for Vec<T> {
         Value::list(T::ty(), self.iter().map(T::encode).collect())
     }
 
-    fn nested() -> Option<NestedObject> {
-        T::nested()?.collected(Nesting::List)
+    fn inner() -> Option<NestedObject> {
+        T::inner()?.collected(Nesting::List)
     }
 }
 
@@ -276,8 +276,8 @@ impl<T: AttrValue> AttrValue for Set<T> {
         Value::set(T::ty(), self.iter().map(T::encode).collect())
     }
 
-    fn nested() -> Option<NestedObject> {
-        T::nested()?.collected(Nesting::Set)
+    fn inner() -> Option<NestedObject> {
+        T::inner()?.collected(Nesting::Set)
     }
 }
 
@@ -300,8 +300,8 @@ impl<T: AttrValue> AttrValue for BTreeMap<String, T> {
         Value::map(T::ty(), self.iter().map(|(k, v)| (gpuform_schema::value::nfc(k), v.encode())))
     }
 
-    fn nested() -> Option<NestedObject> {
-        T::nested()?.collected(Nesting::Map)
+    fn inner() -> Option<NestedObject> {
+        T::inner()?.collected(Nesting::Map)
     }
 }
 

@@ -82,7 +82,10 @@ pub enum Kind {
 
 pub struct Attribute {
     pub ty: Type,
-    pub nested: Option<NestedObject>,
+    /// What is inside, if it is one object or a collection of them.
+    pub inner: Option<NestedObject>,
+    /// The schema describes the attributes inside, rather than just their types.
+    pub nested: bool,
     pub required: bool,
     pub optional: bool,
     pub computed: bool,
@@ -199,8 +202,13 @@ impl Field {
 }
 
 impl Attribute {
+    /// The attributes inside if the schema describes them.
+    pub(crate) fn described(&self) -> Option<&NestedObject> {
+        self.inner.as_ref().filter(|_| self.nested)
+    }
+
     fn schema(&self, field: &Field) -> schema::Attribute {
-        let ty = match &self.nested {
+        let ty = match self.described() {
             None => schema::AttributeType::Value(self.ty.clone()),
             Some(nested) => schema::AttributeType::Nested(schema::NestedAttributes {
                 nesting: nested.nesting,

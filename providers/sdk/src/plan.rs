@@ -50,7 +50,7 @@ fn attribute(field: &Field, old: Option<&Value>, new: Option<&Value>, exists: bo
         (Some(new), old) if !new.is_null() => {
             let same =
                 |old: &&Value| !old.is_null() && new.is_wholly_known() && a.suppress.is_some_and(|same| same(old, new));
-            match (old.filter(same), &a.nested) {
+            match (old.filter(same), a.described()) {
                 (Some(old), _) => old.clone(),
                 (None, Some(nested)) => nested_attribute(nested, old, new),
                 (None, None) => new.clone(),
@@ -145,8 +145,8 @@ fn replaced_in(object: &Object, prior: &Value, planned: &Value, path: &Path, fou
         match &field.kind {
             _ if field.force_new => found.push(here),
             Kind::Attribute(a) => {
-                if let Some(NestedObject { nesting, object }) = a.nested {
-                    replaced_items(nesting, object, old, new, here, found);
+                if let Some(NestedObject { nesting, object }) = a.described() {
+                    replaced_items(*nesting, object, old, new, here, found);
                 }
             }
             Kind::Block(b) => replaced_items(b.nesting, b.object, old, new, here, found),

@@ -4,8 +4,8 @@
 use crate::check::check;
 use crate::codec::rewrite;
 use crate::context::{Context, Operation, Private};
-use crate::error::{Diagnostic, Error, ErrorKind, Problems, Result};
-use crate::model::{Model, Object};
+use crate::error::{Diagnostic, Error, Problems, Result};
+use crate::model::{Field, Model, Object};
 use crate::plan;
 use crate::resource::{DataSource, JsonObject, Plan, Resource};
 use crate::timeouts;
@@ -305,11 +305,28 @@ async fn create<R: Resource>(
     let made = rewrite(&given, &before, &model.encode());
     let exists = made.get("id").is_none_or(|id| id.is_known() && !id.is_null());
     let (value, error) = match result {
-        Ok(()) => completed::<R>(made, &ctx).await,
-        Err(e) if exists && e.kind() != ErrorKind::Unsupported => (plan::complete(&made, None), Some(e)),
+        Ok(()) => completed::<R>(made, None, &ctx).await,
+        Err(e) if exists => (plan::complete(&made, None), Some(e)),
         Err(e) => return outcome(ctx, (null::<R>(), Some(e))),
     };
-    outcome(ctx, (plan::write_only(R::object(), &value, None), error))
+    let value = plan::write_only(R::object(), &value, None);
+    if error.is_none() {
+        warn_of_surprises::<R>(planned, &value);
+    }
+    outcome(ctx, (value, error))
+}
+
+/// Logs where a result is not what was planned: Terraform says so itself, except for resources with computed blocks.
+fn warn_of_surprises<R: Resource>(planned: &Value, result: &Value) {
+    if !R::object().has_computed_block() || plan::fits(planned, result) {
+        return;
+    }
+    let differs = |f: &&Field| match (planned.get(f.name), result.get(f.name)) {
+        (Some(planned), Some(result)) => !plan::fits(planned, result),
+        _ => false,
+    };
+    let fields: Vec<&str> = R::object().fields.iter().filter(differs).map(|f| f.name).collect();
+    tracing::warn!(resource = R::TYPE, fields = fields.join(", "), "the result is not what was planned");
 }
 
 async fn update<R: Resource>(
@@ -334,17 +351,25 @@ async fn update<R: Resource>(
     let result = caught(model.update(&old, &ctx)).await;
     let made = rewrite(&given, &before, &model.encode());
     let (value, error) = match result {
-        Ok(()) => completed::<R>(made, &ctx).await,
+        Ok(()) => completed::<R>(made, Some(prior), &ctx).await,
         Err(e) => return outcome(ctx, (prior.clone(), Some(e))),
     };
-    outcome(ctx, (plan::write_only(R::object(), &value, None), error))
+    let value = plan::write_only(R::object(), &value, None);
+    if error.is_none() {
+        warn_of_surprises::<R>(planned, &value);
+    }
+    outcome(ctx, (value, error))
 }
 
 /// How long a new object may be invisible to reads.
 const VISIBLE_WITHIN: Duration = Duration::from_secs(20);
 
-/// Fills in what an operation left unknown, by a read.
-async fn completed<R: Resource>(made: Value, ctx: &Context<R::Client>) -> (Value, Option<Error>) {
+/// Fills in what an operation left unknown, by a read; if that fails, from the `prior` state, as the object exists.
+async fn completed<R: Resource>(
+    made: Value,
+    prior: Option<&Value>,
+    ctx: &Context<R::Client>,
+) -> (Value, Option<Error>) {
     if made.is_wholly_known() {
         return (made, None);
     }
@@ -372,7 +397,7 @@ async fn completed<R: Resource>(made: Value, ctx: &Context<R::Client>) -> (Value
     };
     match found {
         Ok(now) => (plan::complete(&made, Some(&now)), None),
-        Err(e) => (known, Some(e)),
+        Err(e) => (plan::complete(&made, prior), Some(e)),
     }
 }
 

@@ -74,7 +74,8 @@ fn attribute(name: &'static str, default_seconds: u64) -> Field {
     });
     let attribute = Attribute {
         ty: Type::String,
-        nested: None,
+        inner: None,
+        nested: false,
         required: false,
         optional: true,
         computed: false,

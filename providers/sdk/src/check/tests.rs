@@ -9,6 +9,8 @@ struct Machine {
     snapshot: Attr<String>,
     #[block]
     disk: Vec<Disk>,
+    #[attr(optional)]
+    spare: Attr<Set<Disk>>,
     #[attr(optional, conflicts_with = ["fast"])]
     slow: Attr<bool>,
     #[attr(optional, required_with = ["slow"])]
@@ -67,6 +69,8 @@ fn values_are_checked_where_they_are_known() {
     assert_eq!(problems(&Machine { name: "web1".into(), ..base() }), [r#".name: "web1" must be lower-case letters."#]);
     let disk = Machine { image: Attr::Null, disk: vec![Disk { kind: "tape".into() }], ..base() };
     assert_eq!(problems(&disk), [r#".disk[0].kind: "tape" is none of "ssd", "hdd"."#]);
+    let spare = Machine { spare: Set::from(vec![Disk { kind: "tape".into() }]).into(), ..base() };
+    assert_eq!(problems(&spare), [r#".spare[...].kind: "tape" is none of "ssd", "hdd"."#]);
 }
 
 #[test]

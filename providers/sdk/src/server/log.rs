@@ -24,6 +24,9 @@ pub(super) fn install() {
     let _ = tracing::subscriber::set_global_default(Lines { level, spans: AtomicU64::new(1) });
 }
 
+/// Hosts take a line for plain text unless the time has exactly six decimals.
+const TIME: &str = "%Y-%m-%dT%H:%M:%S%.6fZ";
+
 struct Lines {
     level: Level,
     spans: AtomicU64,
@@ -48,7 +51,7 @@ impl Subscriber for Lines {
         let message = line.remove("message").unwrap_or_default();
         line.insert("@level".into(), metadata.level().as_str().to_ascii_lowercase().into());
         line.insert("@module".into(), format!("provider.{}", metadata.target().replace("::", ".")).into());
-        line.insert("@timestamp".into(), jiff::Timestamp::now().to_string().into());
+        line.insert("@timestamp".into(), jiff::Timestamp::now().strftime(TIME).to_string().into());
         line.insert("@message".into(), message);
         // A log that cannot be written is no reason to fail.
         let _ = writeln!(std::io::stderr().lock(), "{}", Value::Object(line));

@@ -1,7 +1,7 @@
 //! Plugin protocol 6 over a provider: decodes requests, hands them to the runners, encodes what comes back. What an
 //! operation means is decided in `run.rs`; here a failure is always a diagnostic, never a broken call.
 
-use crate::context::Private;
+use crate::context::{Operation, Private};
 use crate::error::{Diagnostic, Error, Severity};
 use crate::model::{Kind, Model, Object};
 use crate::provider::{Function, FunctionError, Provider, Setup};
@@ -12,6 +12,7 @@ use gpuform_schema::schema::{FunctionParameter, ProviderSchema, ServerCapabiliti
 use gpuform_schema::{Str, Value};
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+use std::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tonic::{Request, Response, Status};
 
@@ -116,10 +117,17 @@ impl<P: Provider> Server<P> {
         let prior = decode(q.prior_state, object)?;
         let planned = decode(q.planned_state, object)?;
         let config = decode(q.config, object)?;
+        let start = Instant::now();
+        let operation = match (prior.is_null(), planned.is_null()) {
+            (true, _) => Operation::Create,
+            (false, true) => Operation::Delete,
+            (false, false) => Operation::Update,
+        };
         let outcome = match self.session() {
             Ok(session) => runner.apply(&prior, &planned, &config, read_private(&q.planned_private), session).await,
             Err(e) => failed(prior, read_private(&q.planned_private), e),
         };
+        log_end(operation, &q.type_name, start, &outcome);
         Ok(v6::apply_resource_change::Response {
             new_state: Some(encode(&outcome.value, object)?),
             private: write_private(&outcome.private),
@@ -133,7 +141,7 @@ impl<P: Provider> Server<P> {
         let runner = self.resource(&q.type_name)?;
         let object = runner.object();
         let current = decode(q.current_state, object)?;
-        let private = read_private(&q.private);
+        let (private, start) = (read_private(&q.private), Instant::now());
         let outcome = match self.session() {
             Ok(session) => runner.read(&current, private, session).await,
             Err(e) => {
@@ -142,6 +150,7 @@ impl<P: Provider> Server<P> {
                 Outcome { value: current, private, diagnostics: vec![unread] }
             }
         };
+        log_end(Operation::Read, &q.type_name, start, &outcome);
         Ok(v6::read_resource::Response {
             new_state: Some(encode(&outcome.value, object)?),
             private: write_private(&outcome.private),
@@ -496,6 +505,12 @@ fn without_null_blocks(object: &Object, value: &Value) -> Value {
             _ => part.clone(),
         }
     })
+}
+
+fn log_end(operation: Operation, resource: &str, start: Instant, outcome: &Outcome) {
+    let milliseconds = u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX);
+    let failed = outcome.diagnostics.iter().any(|d| d.severity == Severity::Error);
+    tracing::debug!(operation = operation.name(), resource, milliseconds, failed, "operation done");
 }
 
 fn failed(value: Value, private: Private, error: Error) -> Outcome {
