@@ -7,7 +7,7 @@ mod fake;
 use gpuform::addr;
 use gpuform::diag::Diagnostics;
 use gpuform::plugin::log::{Level, LogEvent, LogSink};
-use gpuform::plugin::{ApplyRequest, Host, MoveRequest, Options, PlanRequest, Provider, ReadRequest};
+use gpuform::plugin::{ApplyRequest, Host, MoveRequest, Options, PlanRequest, Provider, ReadRequest, parse_reattach};
 use gpuform_schema::{Path, Value};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime};
@@ -282,6 +282,42 @@ async fn the_output_of_a_provider_is_logged() {
         assert!(log.contains(line), "{log}");
     }
     assert!(log.contains("ended with exit status: 0"), "{log}");
+}
+
+#[tokio::test]
+async fn dropping_a_provider_ends_its_process() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = Arc::new(Recorder::default());
+    let options = Options { log: log.clone(), ..Options::default() };
+    drop(open(&fake::executable(folder.path(), "v6"), options).await.unwrap());
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    let log = log.0.lock().unwrap().join("\n");
+    assert!(log.contains("ended with signal: 9 (SIGKILL)"), "{log}");
+}
+
+#[tokio::test]
+async fn a_running_provider_is_used_and_left_running() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut child = tokio::process::Command::new(fake::executable(folder.path(), "v6"))
+        .env("TF_PLUGIN_MAGIC_COOKIE", "d602bf8f470bc67ca7faa0386276bbdd4330efaf76d1a219cb4d6991ca9872b2")
+        .kill_on_drop(true)
+        .stdout(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    let socket = folder.path().join("socket");
+    while !socket.exists() {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    let json = format!(
+        r#"{{"example/fake":{{"Protocol":"grpc","ProtocolVersion":6,"Pid":1,"Test":true,
+            "Addr":{{"Network":"unix","String":{socket:?}}}}}}}"#
+    );
+    let host = Host::new(Options { running: parse_reattach(&json).unwrap(), ..Options::default() });
+    assert!(host.is_running(&source()));
+    let provider = host.open(&source(), std::path::Path::new("not needed")).await.unwrap();
+    use_provider(&*provider, false).await;
+    provider.close().await;
+    assert_eq!(child.try_wait().unwrap(), None);
 }
 
 #[tokio::test]

@@ -463,3 +463,74 @@ impl v6::DynamicValue {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn attribute(ty: AttributeType) -> Attribute {
+        Attribute {
+            ty,
+            description: Description { text: "what it is".into(), markdown: true },
+            required: false,
+            optional: true,
+            computed: true,
+            sensitive: true,
+            write_only: true,
+            deprecated: true,
+        }
+    }
+
+    fn schema(inner: AttributeType) -> Schema {
+        let nested = NestedBlock {
+            nesting: Nesting::Group,
+            block: Block { attributes: [("inner".into(), attribute(inner))].into(), ..Block::default() },
+            min_items: 1,
+            max_items: 3,
+        };
+        let plain = attribute(AttributeType::Value(Type::map(Type::Dynamic)));
+        let block = Block {
+            attributes: [("plain".into(), plain)].into(),
+            blocks: [("outer".into(), nested)].into(),
+            description: Description::default(),
+            deprecated: true,
+        };
+        Schema { version: 7, block }
+    }
+
+    fn nested() -> AttributeType {
+        let attributes = [("deep".into(), attribute(AttributeType::Value(Type::String)))].into();
+        AttributeType::Nested(NestedAttributes { nesting: Nesting::Set, attributes })
+    }
+
+    #[test]
+    fn schemas_survive_both_protocols() {
+        let all = schema(nested());
+        assert_eq!(Schema::try_from(v6::Schema::from(&all)), Ok(all));
+        let without_nesting = schema(AttributeType::Value(Type::Bool));
+        let message = v5::Schema::try_from(&without_nesting).unwrap();
+        assert_eq!(Schema::try_from(message), Ok(without_nesting));
+    }
+
+    #[test]
+    fn protocol_5_refuses_attributes_within_attributes() {
+        let refused = v5::Schema::try_from(&schema(nested())).unwrap_err();
+        assert_eq!(refused.to_string(), "outer.inner: protocol 5 has no attributes within attributes");
+    }
+
+    #[test]
+    fn schemas_that_make_no_sense_are_refused_with_their_place() {
+        let mut message = v6::Schema::from(&schema(nested()));
+        let block = message.block.as_mut().unwrap().block_types[0].block.as_mut().unwrap();
+        block.attributes[0].nested_type = None;
+        let refused = Schema::try_from(message).unwrap_err().to_string();
+        assert!(refused.starts_with("outer.inner: its type is not valid"), "{refused}");
+    }
+
+    #[test]
+    fn paths_survive_up_to_an_element_of_a_set() {
+        let path = Path::attrs(["a"]).index(2).key("k");
+        assert_eq!(Path::from(v6::AttributePath::from(&path)), path);
+        assert_eq!(Path::from(v6::AttributePath::from(&path.child(Step::Element("x".into())).attr("b"))), path);
+    }
+}
