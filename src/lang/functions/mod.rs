@@ -2,10 +2,18 @@
 //! finding a function by name and calling it with values; `signature.rs` turns the Rust signatures into parameters.
 
 mod collection;
+mod crypto;
+mod csv;
+pub mod datetime;
+mod encoding;
+mod filesystem;
 mod format;
+mod glob;
 mod mapping;
+mod network;
 mod numeric;
 mod pattern;
+mod private_key;
 mod set;
 mod signature;
 mod string;
@@ -223,8 +231,14 @@ fn capitalized(message: &str) -> String {
 static FUNCTIONS: LazyLock<BTreeMap<&'static str, Function>> = LazyLock::new(|| {
     let families = [
         collection::functions(),
+        crypto::functions(),
+        csv::functions(),
+        datetime::functions(),
+        encoding::functions(),
+        filesystem::functions(),
         format::functions(),
         mapping::functions(),
+        network::functions(),
         numeric::functions(),
         set::functions(),
         string::functions(),
