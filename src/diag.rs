@@ -66,6 +66,8 @@ impl SourceFile {
         }
         let line = self.line_starts.partition_point(|s| *s <= byte) - 1;
         let prefix = &self.text[self.line_starts[line] as usize..byte as usize];
+        // A byte order mark is no column of the first line.
+        let prefix = prefix.strip_prefix('\u{feff}').unwrap_or(prefix);
         let column = unicode_segmentation::UnicodeSegmentation::graphemes(prefix, true).count() as u32 + 1;
         Pos { line: line as u32 + 1, column, byte }
     }

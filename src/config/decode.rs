@@ -175,24 +175,29 @@ impl Cx<'_> {
 
     /// `condition` and `error_message` of a nested block, whose type is `kind` in messages.
     pub fn condition(&mut self, block: Block, kind: &str) -> Option<Condition> {
+        let range = block.header_range;
+        let (condition, error_message) = self.condition_parts(block, kind);
+        Some(Condition { range, condition: condition?, error_message: error_message? })
+    }
+
+    /// The same where one of the two may be missing, which is reported.
+    pub fn condition_parts(&mut self, block: Block, kind: &str) -> (Option<Expr>, Option<Expr>) {
         static SCHEMA: LazyLock<BodySchema> =
             LazyLock::new(|| BodySchema::new().required(["condition", "error_message"]));
-        let range = block.header_range;
         let mut content = self.content(block.body, &SCHEMA);
-        let condition = content.take("condition");
+        let condition = content.take("condition").map(|a| a.expr);
         if let Some(c) = &condition {
-            let mut refers = matches!(&c.expr.kind, ExprKind::Literal(Value::Unknown(_)));
-            c.expr.visit_traversals(&mut |_| refers = true);
+            let mut refers = matches!(&c.kind, ExprKind::Literal(Value::Unknown(_)));
+            c.visit_traversals(&mut |_| refers = true);
             if !refers {
                 self.error(
                     format!("Invalid {kind} expression"),
                     "The condition refers to nothing outside itself, so it checks nothing.",
-                    c.expr.range,
+                    c.range,
                 );
             }
         }
-        let (condition, message) = (condition?, content.take("error_message")?);
-        Some(Condition { range, condition: condition.expr, error_message: message.expr })
+        (condition, content.take("error_message").map(|a| a.expr))
     }
 
     /// Both `count` and `for_each` are set.

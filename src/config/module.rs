@@ -8,7 +8,7 @@ use super::names;
 use crate::addr::{Mode, Resource};
 use crate::diag::{Diagnostics, Range, Sources};
 use crate::lang::body::BodySchema;
-use crate::lang::syntax::{Attribute, Block, Body};
+use crate::lang::syntax::{Attribute, Block, Body, ExprKind};
 use gpuform_schema::Str;
 use indexmap::map::Entry;
 use indexmap::{IndexMap, IndexSet};
@@ -379,7 +379,7 @@ fn no_base(summary: &str, what: &str, at: Range, diags: &mut Diagnostics) {
 }
 
 /// Merges the blocks of an override file into those of the files before it.
-fn merge(base: &mut [Block], other: Vec<Block>, overrides: &mut Overrides, diags: &mut Diagnostics) {
+fn merge(base: &mut Vec<Block>, other: Vec<Block>, overrides: &mut Overrides, diags: &mut Diagnostics) {
     let index: IndexMap<Key, usize> = base.iter().enumerate().rev().filter_map(|(i, b)| Some((key(b)?, i))).collect();
     for block in other {
         let at = block.header_range;
@@ -416,6 +416,11 @@ fn merge(base: &mut [Block], other: Vec<Block>, overrides: &mut Overrides, diags
         }
         let target = key(&block).and_then(|k| index.get(&k)).and_then(|i| base.get_mut(*i));
         let Some(target) = target else {
+            // A default configuration may be written in an override file alone.
+            if &*block.ty == "provider" && key(&block).is_some_and(|(_, _, alias)| alias.is_none()) {
+                base.push(block);
+                continue;
+            }
             let (summary, what) = match &*block.ty {
                 "variable" => ("Missing base variable declaration to override", "variable"),
                 "output" => ("Missing base output definition to override", "output"),
@@ -463,7 +468,11 @@ fn refuse(block: &Block, diags: &mut Diagnostics) {
     let depends_on: Option<Attribute> = content.take("depends_on");
     if let Some(a) = depends_on.filter(|_| &*block.ty != "variable") {
         let detail = "An override file cannot change \"depends_on\".";
-        diags.error("Unsupported override", detail, a.expr.range);
+        let first = match &a.expr.kind {
+            ExprKind::Tuple(items) => items.first().map(|e| e.range),
+            _ => None,
+        };
+        diags.error("Unsupported override", detail, first.unwrap_or(a.expr.range));
     }
     let resource = matches!(&*block.ty, "resource" | "data" | "ephemeral");
     let nested = content.blocks.iter().filter(|b| resource == (&*b.ty == "lifecycle"));

@@ -396,6 +396,7 @@ fn reference_problems(nodes: &[&ModuleNode]) -> Diagnostics {
         let address = Arc::as_ptr(&node.module);
         if seen.insert(address) {
             problems.extend(node.module.reference_problems.clone());
+            check_provider_references(node, &mut problems);
             for child in &node.children {
                 let call = child.addr.0.last().and_then(|name| node.module.calls.get(name));
                 if let Some(call) = call {
@@ -405,6 +406,20 @@ fn reference_problems(nodes: &[&ModuleNode]) -> Diagnostics {
         }
     }
     sorted(problems)
+}
+
+/// Resources whose provider configuration does not exist.
+fn check_provider_references(node: &ModuleNode, problems: &mut Diagnostics) {
+    for resource in node.module.resources.values() {
+        if !node.providers.contains_key(&resource.provider) {
+            let detail = format!(
+                "{} needs the provider configuration {}, which is neither written in its module nor passed to it.",
+                resource.addr, resource.provider
+            );
+            let at = resource.provider_range.unwrap_or(resource.header_range);
+            problems.error("Provider configuration not present", detail, at);
+        }
+    }
 }
 
 fn check_inputs(call: &ModuleCall, child: &Module, problems: &mut Diagnostics) {

@@ -250,12 +250,28 @@ fn made_type(block: &Block) -> &Str {
     }
 }
 
+/// Of these arguments only one can be set, so that setting one overrides the other.
+const REPETITION: [&str; 2] = ["count", "for_each"];
+
 fn merge(base: Split, other: Split) -> Split {
     let mut attributes = base.attributes;
+    if REPETITION.iter().any(|name| other.attributes.contains_key(*name)) {
+        REPETITION.iter().for_each(|name| drop(attributes.remove(*name)));
+    }
     attributes.extend(other.attributes);
-    let mut blocks = base.blocks;
-    blocks.retain(|b| other.blocks.iter().all(|o| made_type(o) != made_type(b)));
-    blocks.extend(other.blocks);
+    let (mut blocks, mut overriding) = (base.blocks, Vec::new());
+    for block in other.blocks {
+        match blocks.iter_mut().find(|b| &*b.ty == "lifecycle" && b.ty == block.ty) {
+            // Its arguments are independent of each other and are overridden one by one.
+            Some(b) => {
+                let body = std::mem::replace(&mut b.body, Body::empty(b.header_range));
+                b.body = body.overridden_by(block.body);
+            }
+            None => overriding.push(block),
+        }
+    }
+    blocks.retain(|b| overriding.iter().all(|o| made_type(o) != made_type(b)));
+    blocks.extend(overriding);
     let mut unknown = base.unknown;
     unknown.extend(other.unknown);
     Split {

@@ -52,7 +52,7 @@ impl Expr {
         let before = diags.len();
         self.visit(&mut |met| match met {
             Met::Traversal(t) => {
-                diags.error("Variables not allowed", "Only literal values can be used here.", t.range());
+                diags.error("Variables not allowed", "Only literal values can be used here.", t.root_range);
             }
             Met::Call(_, range) => {
                 diags.error("Function calls not allowed", "Only literal values can be used here.", range);

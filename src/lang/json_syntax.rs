@@ -237,12 +237,14 @@ impl JsonBody {
             }
             return;
         }
+        // Of an array, all blocks are where the array begins.
+        let header_range = value.start_range();
         let mut add = |v: &JsonValue| {
             blocks.push(Block {
                 ty: ty.clone(),
                 ty_range: property.name_range,
                 labels: labels.clone(),
-                header_range: v.start_range(),
+                header_range,
                 body: Body::Json(JsonBody::new(v.clone())),
             });
         };

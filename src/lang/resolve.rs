@@ -269,12 +269,11 @@ impl Resolver<'_, '_> {
                 Some((if &*t.root == "run" { Target::Run(name) } else { Target::Output(name) }, 1))
             }
             "template" | "lazy" | "arg" => {
-                let at = if &*t.root == "template" { t.range() } else { t.root_range };
                 let detail = format!(
                     "The name \"{0}\" is reserved in the language. If it is a resource type, write resource.{0}.",
                     t.root
                 );
-                self.error("Reserved symbol name", detail, at)
+                self.error("Reserved symbol name", detail, t.root_range)
             }
             _ => self.resource(t),
         }

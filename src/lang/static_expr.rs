@@ -17,7 +17,6 @@ pub fn start_range(expr: &Expr, json: bool) -> Range {
         ExprKind::Tuple(_) | ExprKind::Object(_) | ExprKind::For(_) | ExprKind::Paren(_) => {
             Range { end: r.start + 1, ..r }
         }
-        ExprKind::Traversal(t) => t.root_range,
         ExprKind::Call(c) => c.name_range,
         _ => r,
     }
@@ -61,9 +60,7 @@ pub fn static_traversal(expr: Expr) -> Option<Traversal> {
         ExprKind::Traversal(t) => {
             let constant = |k: &StepKind| match k {
                 StepKind::Attr(_) | StepKind::LegacyIndex(_) => true,
-                StepKind::Index(key) => {
-                    matches!(key.kind, ExprKind::Literal(Value::String(_) | Value::Number(_)))
-                }
+                StepKind::Index(key) => matches!(key.kind, ExprKind::Literal(_)),
                 StepKind::Splat { .. } => false,
             };
             t.steps.iter().all(|s| constant(&s.kind)).then_some(*t)
@@ -109,7 +106,14 @@ pub fn constant(expr: &Expr, ty: &Type, json: bool, diags: &mut Diagnostics) -> 
         // What could not be parsed was reported.
         ExprKind::Literal(Value::Unknown(_)) => return None,
         ExprKind::Literal(v) => v.clone(),
-        _ => expr.eval_constant(diags)?,
+        _ => match expr.eval_constant(diags) {
+            Some(v) => v,
+            None => {
+                let at = start_range(expr, json);
+                diags.error("Unsuitable value type", "A value that is known from the start is needed here.", at);
+                return None;
+            }
+        },
     };
     match convert(&value, ty) {
         Ok(v) if v.is_null() => None,

@@ -33,8 +33,8 @@ impl Cx<'_> {
         let source = content.take("source").and_then(|a| self.module_source(a, version.is_some()));
         let providers = content.take("providers").map(|a| self.passed_providers(a));
         let depends_on = content.take("depends_on");
-        let depends_on_range = depends_on.as_ref().map(|a| a.expr.range);
         let depends_on = depends_on.map(|a| self.depends_on(a)).unwrap_or_default();
+        let depends_on_range = depends_on.first().map(|t| t.range());
         let repetition = self.repetition(&mut content);
         let mut escaped = false;
         for block in std::mem::take(&mut content.blocks) {
@@ -93,7 +93,10 @@ impl Cx<'_> {
         let mut passed: Vec<PassedProvider> = Vec::new();
         for ObjectItem { key, value } in static_expr::object(a.expr, self.diags).unwrap_or_default() {
             let range = value.range;
-            let child_range = key.range;
+            let child_range = match &key.kind {
+                ExprKind::Traversal(t) => t.root_range,
+                _ => key.range,
+            };
             let child = self.provider_key(key);
             let parent = self.provider_ref(value, "providers");
             let (Some(child), Some(parent)) = (child, parent) else { continue };

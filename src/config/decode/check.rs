@@ -4,7 +4,7 @@ use super::{Cx, label};
 use crate::addr::Mode;
 use crate::config::model::{Check, ResourceBlock};
 use crate::lang::body::BodySchema;
-use crate::lang::syntax::Block;
+use crate::lang::syntax::{Block, Body};
 use gpuform_schema::Str;
 use std::sync::LazyLock;
 
@@ -21,12 +21,12 @@ impl Cx<'_> {
         self.check_name(&name, "Invalid check block name");
         let content = self.content(block.body, &SCHEMA);
         let mut asserts = Vec::new();
-        let mut given = false;
         let mut data = None;
         for block in content.blocks {
+            let before = self.diags.len();
             if &*block.ty == "assert" {
-                given = true;
-                asserts.extend(self.condition(block, "assert"));
+                let assert = self.condition(block, "assert");
+                asserts.extend(assert.filter(|_| self.diags.len() == before));
             } else if data.is_some() {
                 self.error(
                     "Multiple data resource blocks",
@@ -34,18 +34,20 @@ impl Cx<'_> {
                     block.header_range,
                 );
             } else {
-                data = Some(self.nested_data(block, &name.text));
+                let nested = self.nested_data(block, &name.text);
+                data = Some(nested).filter(|_| self.diags.len() == before);
             }
         }
-        if !given {
+        if asserts.is_empty() {
             self.error("Zero assert blocks", "A check needs at least one assert block.", header_range);
         }
         (Check { name: name.text, range: header_range, header_range, data: None, asserts }, data)
     }
 
-    fn nested_data(&mut self, block: Block, check: &Str) -> ResourceBlock {
-        let mut quiet = crate::diag::Diagnostics::new();
-        let (meta, _) = block.body.clone().partial_content(&NOT_NESTED, &mut quiet);
+    fn nested_data(&mut self, mut block: Block, check: &Str) -> ResourceBlock {
+        let place = block.header_range;
+        let (meta, rest) = self.partial(std::mem::replace(&mut block.body, Body::empty(place)), &NOT_NESTED);
+        block.body = rest;
         for name in ["count", "for_each"] {
             if let Some(a) = meta.attributes.get(name) {
                 let detail =
@@ -59,7 +61,6 @@ impl Cx<'_> {
         }
         let mut data = self.resource(block, Mode::Data);
         data.check = Some(check.clone());
-        data.repetition = crate::config::model::Repetition::Single;
         data
     }
 }

@@ -33,8 +33,8 @@ struct WrittenAddress<'a> {
 
 type Wrong = (String, Range);
 
-/// Takes an address apart.
-fn address(t: &Traversal) -> Result<WrittenAddress<'_>, Wrong> {
+/// Takes an address apart. In `removed` blocks a name is a resource type whatever it is (`plain`).
+fn address(t: &Traversal, plain: bool) -> Result<WrittenAddress<'_>, Wrong> {
     let mut names: Vec<(&Str, Range)> = vec![(&t.root, t.root_range)];
     let mut steps = t.steps.iter().peekable();
     let mut modules = Vec::new();
@@ -60,7 +60,7 @@ fn address(t: &Traversal) -> Result<WrittenAddress<'_>, Wrong> {
     let mode = match &**first {
         "data" => Some(Mode::Data),
         "ephemeral" => Some(Mode::Ephemeral),
-        "resource" => Some(Mode::Managed),
+        "resource" if !plain => Some(Mode::Managed),
         _ => None,
     };
     let (ty, mode) = match mode {
@@ -68,7 +68,7 @@ fn address(t: &Traversal) -> Result<WrittenAddress<'_>, Wrong> {
             let ty = parts.name().ok_or_else(|| ("A resource type and name must follow.".into(), first_range))?;
             (ty.0.clone(), mode)
         }
-        None if RESERVED.contains(&&**first) => {
+        None if RESERVED.contains(&&**first) && !plain => {
             let at = t
                 .steps
                 .first()
@@ -80,7 +80,8 @@ fn address(t: &Traversal) -> Result<WrittenAddress<'_>, Wrong> {
         None => (first.clone(), Mode::Managed),
     };
     let Some(name) = parts.name() else {
-        return Err(("A resource has a type and a name, separated by a dot.".into(), first_range));
+        let at = parts.steps.peek().map_or(first_range, |s| s.range);
+        return Err(("A resource has a type and a name, separated by a dot.".into(), at));
     };
     let resource = Resource { mode, ty, name: name.0.clone() };
     let key = match parts.steps.peek() {
@@ -190,7 +191,7 @@ impl Cx<'_> {
     fn move_endpoint(&mut self, a: Attribute) -> Option<MoveEndpoint> {
         let t = self.address_reference(a)?;
         let range = t.range();
-        match address(&t).and_then(|w| w.target()) {
+        match address(&t, false).and_then(|w| w.target()) {
             Ok(target) => Some(MoveEndpoint { target, range }),
             Err(wrong) => {
                 self.invalid_address(wrong);
@@ -249,7 +250,7 @@ impl Cx<'_> {
 
     fn removed_target(&mut self, a: Attribute) -> Option<RemovedTarget> {
         let t = self.address_reference(a)?;
-        let written = match address(&t) {
+        let written = match address(&t, true) {
             Ok(written) => written,
             // A step too far is taken for an instance key.
             Err((_, at)) if t.steps.last().is_some_and(|s| s.range == at) => {
@@ -324,7 +325,7 @@ impl Cx<'_> {
             );
             return None;
         };
-        let written = match address(&t) {
+        let written = match address(&t, false) {
             Ok(written) => written,
             Err(wrong) => {
                 self.invalid_address(wrong);

@@ -7,7 +7,7 @@ use crate::config::model::{Lifecycle, LocalProviderConfig, Provisioner, Repetiti
 use crate::lang::body::{BodySchema, Content};
 use crate::lang::resolve::resource_ref;
 use crate::lang::static_expr;
-use crate::lang::syntax::{Attribute, Block, Body, Expr, ExprKind, Traversal};
+use crate::lang::syntax::{Attribute, Block, Body, Expr, ExprKind, StepKind, Traversal};
 use gpuform_schema::{Str, Value};
 use std::sync::LazyLock;
 
@@ -171,18 +171,14 @@ impl Cx<'_> {
 
     /// A resource's own conditions see it as `self` at most.
     fn check_no_self_reference(&mut self, expr: &Expr, addr: &Resource, kind: &str) {
-        let mut own = Vec::new();
-        expr.visit_traversals(&mut |t| {
-            if resource_ref(t).is_some_and(|r| r.resource == *addr) {
-                own.push(self_reference_range(t));
-            }
-        });
-        for range in own {
+        let mut own = 0;
+        expr.visit_traversals(&mut |t| own += usize::from(resource_ref(t).is_some_and(|r| r.resource == *addr)));
+        for _ in 0..own {
             let hint = if kind == "postcondition" { " Write \"self\" for the object itself." } else { "" };
             self.error(
                 format!("Invalid reference in {kind}"),
                 format!("{addr} cannot be referred to in its own configuration.{hint}"),
-                range,
+                expr.range,
             );
         }
     }
@@ -194,17 +190,22 @@ impl Cx<'_> {
             return (true, Vec::new());
         }
         let range = a.expr.range;
-        let mut paths = Vec::new();
+        let (mut paths, mut star) = (Vec::new(), None);
         for item in static_expr::list(a.expr, self.diags).unwrap_or_default() {
             if matches!(&item.kind, ExprKind::Literal(Value::String(s)) if &**s == "*") {
-                self.error(
-                    "Invalid ignore_changes wildcard",
-                    "To ignore changes of all attributes write ignore_changes = all.",
-                    range,
-                );
+                let detail = "To ignore changes of all attributes write ignore_changes = all.";
+                self.error("Invalid ignore_changes wildcard", detail, range);
+                star = Some(static_expr::start_range(&item, json));
                 continue;
             }
             paths.extend(self.reference(item));
+        }
+        if let Some(at) = star.filter(|_| !paths.is_empty()) {
+            self.error(
+                "Invalid ignore_changes ruleset",
+                "Either all changes are ignored, or those that are listed.",
+                at,
+            );
         }
         (false, paths)
     }
@@ -216,23 +217,25 @@ impl Cx<'_> {
         for item in static_expr::list(a.expr, self.diags).unwrap_or_default() {
             let range = item.range;
             let Some(expr) = static_expr::unquote_json(item, json, self.diags) else { continue };
-            let (mut resources, mut other) = (Vec::new(), None);
-            expr.visit_traversals(&mut |t| match (&*t.root, resource_ref(t)) {
-                ("count" | "each" | "var" | "local" | "path" | "terraform", None) if !is_first(&expr, t) => {}
-                (_, Some(r)) if r.mode == Mode::Managed => resources.push(r),
-                _ => {
-                    other.get_or_insert(t.range());
+            let (mut resources, mut other) = (0, false);
+            expr.visit_traversals(&mut |t| {
+                let second = t.steps.first().map(|s| &s.kind);
+                let named = |n: &str| matches!(second, Some(StepKind::Attr(a)) if &**a == n);
+                match resource_ref(t) {
+                    Some(r) if r.mode == Mode::Managed => resources += 1,
+                    None if (&*t.root == "count" && named("index")) || (&*t.root == "each" && named("key")) => {}
+                    _ => other = true,
                 }
             });
-            if let Some(at) = other {
+            if other {
                 self.error(
                     "Invalid reference in replace_triggered_by expression",
                     "Only managed resources and their attributes can trigger a replacement; count.index and each.key can \
                      choose the instance.",
-                    at,
+                    range,
                 );
             }
-            let problem = match resources.len() {
+            let problem = match resources {
                 0 => Some("The expression refers to no resource whose changes could trigger a replacement."),
                 1 => None,
                 _ => Some("The expression refers to more than one resource; list them one by one."),
@@ -240,7 +243,7 @@ impl Cx<'_> {
             if let Some(problem) = problem {
                 self.error("Invalid replace_triggered_by expression", problem, range);
             }
-            if other.is_some() || problem.is_some() {
+            if other || problem.is_some() {
                 break;
             }
             found.push(expr);
@@ -297,7 +300,7 @@ impl Cx<'_> {
             let mut foreign = 0;
             a.expr.visit_traversals(&mut |t| {
                 let second = t.steps.first().map(|s| &s.kind);
-                let named = |n: &str| matches!(second, Some(crate::lang::syntax::StepKind::Attr(a)) if &**a == n);
+                let named = |n: &str| matches!(second, Some(StepKind::Attr(a)) if &**a == n);
                 let own = match &*t.root {
                     "self" => true,
                     "count" => named("index"),
@@ -316,19 +319,6 @@ impl Cx<'_> {
                 );
             }
         }
-    }
-}
-
-/// What to underline where a resource refers to itself: the reference with its first attribute.
-fn self_reference_range(t: &Traversal) -> crate::diag::Range {
-    t.range()
-}
-
-/// Whether a traversal is what the expression as a whole refers to, not an index in it.
-fn is_first(expr: &Expr, t: &Traversal) -> bool {
-    match &expr.kind {
-        ExprKind::Traversal(first) => std::ptr::eq(&**first, t),
-        _ => false,
     }
 }
 

@@ -7,7 +7,7 @@ use crate::config::version::Constraints;
 use crate::diag::Range;
 use crate::lang::body::BodySchema;
 use crate::lang::static_expr;
-use crate::lang::syntax::{Attribute, Block, Body, Expr, ExprKind, ObjectItem};
+use crate::lang::syntax::{Attribute, Block, Body, Expr, ExprKind, ObjectItem, StepKind};
 use gpuform_schema::{Str, Value};
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -36,14 +36,16 @@ impl Cx<'_> {
     pub fn terraform(&mut self, block: Block) -> TerraformBlock {
         let mut content = self.content(block.body, &SCHEMA);
         let mut found = TerraformBlock {
-            required_version: content.take("required_version").and_then(|a| self.version_constraint(&a)),
+            required_version: content
+                .take("required_version")
+                .and_then(|a| self.version_constraint(&a).map(|(constraint, _)| (constraint, a.range))),
             ..TerraformBlock::default()
         };
         if let Some(a) = content.take("experiments") {
             self.error(
                 "Module uses experimental features",
                 "There are no experimental features of the language to switch on.",
-                a.range,
+                a.name_range,
             );
         }
         if let Some(a) = content.take("language") {
@@ -155,12 +157,11 @@ impl Cx<'_> {
         for item in static_expr::list(list, self.diags).unwrap_or_default() {
             let json = self.is_json(item.range);
             let Some(t) = static_expr::reference(item, json, self.diags) else { continue };
-            let alias = match t.steps.as_ref() {
-                [step] => match &step.kind {
-                    crate::lang::syntax::StepKind::Attr(alias) => Some(alias.clone()),
-                    _ => None,
-                },
-                _ => None,
+            let alias = match t.steps.first().map(|s| &s.kind) {
+                // The default configuration needs no mention.
+                None => continue,
+                Some(StepKind::Attr(alias)) if t.steps.len() == 1 => Some(alias.clone()),
+                Some(_) => None,
             };
             match alias {
                 None => self.error(SUMMARY, "An alias is written with the name of the provider: aws.west.", range),

@@ -1,12 +1,12 @@
 //! `variable` blocks.
 
 use super::{Cx, NAME_RULE, label};
-use crate::config::model::Variable;
+use crate::config::model::{Condition, Variable};
 use crate::lang::body::BodySchema;
 use crate::lang::convert::TypeConstraint;
 use crate::lang::parse::is_identifier;
 use crate::lang::static_expr;
-use crate::lang::syntax::{Attribute, Block};
+use crate::lang::syntax::{Attribute, Block, Step, StepKind};
 use crate::lang::type_expr;
 use gpuform_schema::Value;
 use std::sync::LazyLock;
@@ -87,23 +87,22 @@ impl Cx<'_> {
         }
     }
 
-    fn validation(&mut self, block: Block, variable: &str) -> Option<crate::config::model::Condition> {
-        let condition = self.condition(block, "validation")?;
+    fn validation(&mut self, block: Block, variable: &str) -> Option<Condition> {
+        let range = block.header_range;
+        let (condition, error_message) = self.condition_parts(block, "validation");
+        let condition = condition?;
         let mut about_itself = false;
-        condition.condition.visit_traversals(&mut |t| {
-            let own = t
-                .steps
-                .first()
-                .is_some_and(|s| matches!(&s.kind, crate::lang::syntax::StepKind::Attr(n) if &**n == variable));
-            about_itself |= &*t.root == "var" && own;
+        condition.visit_traversals(&mut |t| {
+            let own = |s: &Step| matches!(&s.kind, StepKind::Attr(n) if &**n == variable);
+            about_itself |= &*t.root == "var" && t.steps.first().is_some_and(own);
         });
         if !about_itself {
             self.error(
                 "Invalid variable validation condition",
                 format!("The condition must refer to var.{variable}, whose values it is there to check."),
-                condition.condition.range,
+                condition.range,
             );
         }
-        Some(condition)
+        Some(Condition { range, condition, error_message: error_message? })
     }
 }

@@ -35,7 +35,7 @@ impl<'a> Reader<'a, '_> {
         Range::new(self.file, start, end)
     }
 
-    /// The end of the character at `at`.
+    /// The end of the character at `at`, or of the text.
     fn after(&self, at: usize) -> usize {
         at + self.text.get(at..).and_then(|r| r.chars().next()).map_or(0, char::len_utf8)
     }
@@ -83,9 +83,6 @@ impl<'a> Reader<'a, '_> {
                     "A JSON value begins with a brace, a bracket, a digit, a quote, or is true, false or null.",
                     at,
                 );
-                if !matches!(c, b']' | b'}' | b',' | b':') {
-                    self.pos = self.after(self.pos);
-                }
                 return if matches!(c, b'}' | b',') { Some(self.invalid(start)) } else { None };
             }
         };
@@ -252,7 +249,7 @@ impl<'a> Reader<'a, '_> {
         Some(JsonValue { range: self.range(start, self.pos), kind: JsonKind::Array(items) })
     }
 
-    /// Goes on until after the closing bracket `end` of what is open now.
+    /// Goes on until after the closing bracket `end` of what is open now, or after a character that has no meaning.
     fn recover(&mut self, end: u8) {
         let start = if end == b'}' { b'{' } else { b'[' };
         let mut nesting = 0u32;
@@ -272,6 +269,8 @@ impl<'a> Reader<'a, '_> {
                     break;
                 }
                 nesting -= 1;
+            } else if !(c.is_ascii_alphanumeric() || c.is_ascii_whitespace() || b"{}[],:.+-".contains(&c)) {
+                break;
             }
         }
         self.pos = self.pos.min(self.text.len());
@@ -388,9 +387,13 @@ impl<'a> Reader<'a, '_> {
     }
 
     fn hex(&mut self) -> Option<u32> {
-        let digits = self.text.get(self.pos..self.pos + 4).filter(|d| d.bytes().all(|b| b.is_ascii_hexdigit()))?;
-        self.pos += 4;
-        u32::from_str_radix(digits, 16).ok()
+        let start = self.pos;
+        for _ in 0..4 {
+            let digit = self.byte();
+            self.pos = self.after(self.pos);
+            digit.filter(u8::is_ascii_hexdigit)?;
+        }
+        u32::from_str_radix(self.text.get(start..self.pos)?, 16).ok()
     }
 }
 

@@ -257,7 +257,7 @@ impl<'a> Parser<'a, '_> {
                 return body;
             }
             _ => {
-                self.certain_error(
+                self.error(
                     "Argument or block definition required",
                     "The name of an argument with an equals sign and a value was expected here.",
                     at,

@@ -263,20 +263,19 @@ impl Parser<'_, '_> {
             }
             T::Number => {
                 self.read();
-                match self.text(token).parse() {
-                    Ok(i) => Ok(Step { range, kind: StepKind::LegacyIndex(i) }),
-                    Err(_) => {
-                        let indexes = self.text(token).replace('.', "][");
-                        self.error(
-                            "Invalid legacy index syntax",
-                            format!(
-                                "Only one index can be written with a dot. Write the indexes in brackets: [{indexes}]."
-                            ),
-                            range,
-                        );
-                        Err(Broken)
-                    }
-                }
+                let index = self.text(token).parse().unwrap_or_else(|_| {
+                    let indexes = self.text(token).replace('.', "][");
+                    let at = self.range(token);
+                    self.diags.error(
+                        "Invalid legacy index syntax",
+                        format!(
+                            "Only one index can be written with a dot. Write the indexes in brackets: [{indexes}]."
+                        ),
+                        at,
+                    );
+                    0
+                });
+                Ok(Step { range, kind: StepKind::LegacyIndex(index) })
             }
             _ => {
                 let at = self.range(token);

@@ -45,16 +45,15 @@ impl Parser<'_, '_> {
 
     /// Parts up to the closing token, which is read.
     fn parts(&mut self, close: T) -> Parsed<Vec<Part>> {
-        let start = self.previous;
         // Line ends within the template are text.
         let depth = self.newlines.len();
         self.newlines.push(true);
-        let r = self.parts_inner(close, start);
+        let r = self.parts_inner(close);
         self.newlines.truncate(depth);
         r
     }
 
-    fn parts_inner(&mut self, close: T, start: Token) -> Parsed<Vec<Part>> {
+    fn parts_inner(&mut self, close: T) -> Parsed<Vec<Part>> {
         let mut parts = Vec::new();
         let mut trim_next = false;
         let mut broken = false;
@@ -78,7 +77,7 @@ impl Parser<'_, '_> {
                     {
                         text.truncate(text.trim_end().len());
                     }
-                    let part = self.nested(|p| p.with_newlines(false, |p| p.sequence(token, start, close)));
+                    let part = self.nested(|p| p.with_newlines(false, |p| p.sequence(token, close)));
                     match part {
                         Ok(part) => parts.push(part),
                         Err(Broken) => broken = true,
@@ -86,8 +85,7 @@ impl Parser<'_, '_> {
                     trim_next = self.previous.kind == T::SequenceEnd && self.text(self.previous).starts_with('~');
                 }
                 T::End => {
-                    // The end of the file is underlined through the last character.
-                    let at = if close == T::CHeredoc { self.end_of_text() } else { self.range(start) };
+                    let at = self.range(token);
                     self.error("Unterminated template string", unterminated(close), at);
                     return Err(Broken);
                 }
@@ -102,15 +100,10 @@ impl Parser<'_, '_> {
         if broken { Err(Broken) } else { Ok(parts) }
     }
 
-    fn end_of_text(&self) -> Range {
-        let last = self.text.chars().next_back().map_or(0, char::len_utf8);
-        Range::new(self.file, self.base + self.text.len() - last, self.base + self.text.len())
-    }
-
     /// `${…}` or `%{…}`, whose opening token was read; reads its end.
-    fn sequence(&mut self, open: Token, template: Token, close: T) -> Parsed<Part> {
+    fn sequence(&mut self, open: Token, close: T) -> Parsed<Part> {
         let r = match open.kind {
-            T::Interpolation => self.interpolation(open, template, close),
+            T::Interpolation => self.interpolation(open, close),
             _ => self.directive(open),
         };
         if r.is_err() && self.previous.kind != T::SequenceEnd {
@@ -119,7 +112,7 @@ impl Parser<'_, '_> {
         r
     }
 
-    fn interpolation(&mut self, open: Token, _template: Token, close: T) -> Parsed<Part> {
+    fn interpolation(&mut self, open: Token, close: T) -> Parsed<Part> {
         let expr = self.try_expression()?;
         let end = self.peek();
         match end.kind {

@@ -183,7 +183,7 @@ fn files_with_mistakes_are_read_as_far_as_possible() {
         ("a =", vec!["1,4-4 Missing expression"]),
         ("\u{feff}a = 1\n", vec![]),
         ("l { a = 1 }", vec![]),
-        ("l {\n  a = <<EOT\nfoo\n}\n", vec!["4,2-5,1 Unterminated template string"]),
+        ("l {\n  a = <<EOT\nfoo\n}\n", vec!["5,1-1 Unterminated template string"]),
     ] {
         assert_eq!(errors(text), expected, "{text}");
     }

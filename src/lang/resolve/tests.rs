@@ -109,7 +109,7 @@ fn what_cannot_be_referred_to() {
         ("self.x", "self: Invalid \"self\" reference"),
         ("path.foo", "path.foo: Invalid \"path\" attribute"),
         ("terraform.env", "terraform.env: Invalid \"terraform\" attribute"),
-        ("template.foo", "template.foo: Reserved symbol name"),
+        ("template.foo", "template: Reserved symbol name"),
         ("lazy.foo", "lazy: Reserved symbol name"),
         ("t.many.id", "t.many: Missing resource instance key"),
         ("t.one[0].id", "t.one[0]: Unexpected resource instance key"),
