@@ -5,6 +5,7 @@ pub mod backend;
 pub mod file;
 pub mod journal;
 pub mod model;
+pub mod ops;
 mod record_lock;
 pub mod store;
 
