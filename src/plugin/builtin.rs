@@ -153,7 +153,13 @@ impl Provider for Builtin {
     async fn apply_resource_change(&self, request: ApplyRequest<'_>) -> ApplyResponse {
         let diagnostics = unless_ours(request.type_name);
         let state = if diagnostics.has_errors() { request.prior } else { data::apply(request.planned) };
-        ApplyResponse { state, private: request.planned_private, legacy_type_system: false, diagnostics }
+        ApplyResponse {
+            state,
+            private: request.planned_private,
+            answered: true,
+            legacy_type_system: false,
+            diagnostics,
+        }
     }
 
     async fn import_resource_state(&self, type_name: &str, id: &str) -> WithDiagnostics<Vec<ImportedObject>> {

@@ -26,6 +26,8 @@ use tonic::codegen::http::uri::PathAndQuery;
 
 /// The limit that providers built on the official SDK have too.
 const LARGEST_MESSAGE: usize = 256 << 20;
+/// How long a provider may take to take note that it is to stop.
+const STOP_PATIENCE: Duration = Duration::from_secs(10);
 
 /// How to get at a provider's process.
 #[derive(Clone)]
@@ -469,13 +471,15 @@ impl Provider for Client {
 
     async fn apply_resource_change(&self, request: ApplyRequest<'_>) -> ApplyResponse {
         // Without a usable answer, what was there before is the best knowledge.
-        let unknown_outcome = |diagnostics| ApplyResponse {
+        let as_before = |answered, diagnostics| ApplyResponse {
             state: request.prior.clone(),
             private: request.planned_private.clone(),
+            answered,
             legacy_type_system: false,
             diagnostics,
         };
-        let run = async {
+        let method = method!("ApplyResourceChange");
+        let prepare = async {
             let typed = self.typed(Of::Resource(request.type_name))?;
             let message = v6::apply_resource_change::Request {
                 type_name: request.type_name.to_owned(),
@@ -486,23 +490,32 @@ impl Provider for Client {
                 provider_meta: self.encode_meta(request.provider_meta.as_ref())?,
                 planned_identity: None,
             };
-            let response: v6::apply_resource_change::Response =
-                self.call(method!("ApplyResourceChange"), message).await?;
-            let reported = diagnostics(response.diagnostics);
-            if response.new_state.is_none() && reported.has_errors() {
-                return Ok(unknown_outcome(reported));
-            }
-            Ok(match self.decode("new state", response.new_state, &typed.ty) {
-                Ok(state) => ApplyResponse {
-                    state,
-                    private: response.private,
-                    legacy_type_system: response.legacy_type_system,
-                    diagnostics: reported,
-                },
-                Err(failure) => unknown_outcome(and(reported, failure)),
-            })
+            let process = self.process().await?;
+            process.still_runs(method.name(process.protocol))?;
+            Ok((typed, message, process))
         };
-        run.await.unwrap_or_else(|failure: Failure| unknown_outcome(failure.into()))
+        let (typed, message, process) = match prepare.await {
+            Ok(prepared) => prepared,
+            Err(failure) => return as_before(true, Failure::into(failure)),
+        };
+        let response: v6::apply_resource_change::Response = match self.access.call(process, method, message).await {
+            Ok(response) => response,
+            Err(failure) => return as_before(false, failure.into()),
+        };
+        let reported = diagnostics(response.diagnostics);
+        if response.new_state.is_none() && reported.has_errors() {
+            return as_before(true, reported);
+        }
+        match self.decode("new state", response.new_state, &typed.ty) {
+            Ok(state) => ApplyResponse {
+                state,
+                private: response.private,
+                answered: true,
+                legacy_type_system: response.legacy_type_system,
+                diagnostics: reported,
+            },
+            Err(failure) => as_before(false, and(reported, failure)),
+        }
     }
 
     async fn import_resource_state(&self, type_name: &str, id: &str) -> WithDiagnostics<Vec<ImportedObject>> {
@@ -643,10 +656,10 @@ impl Provider for Client {
     async fn stop(&self) {
         if let Some(Ok(process)) = self.process.get() {
             let request = v6::stop_provider::Request {};
-            let answer: Result<v6::stop_provider::Response> =
-                self.access.call(process, method!("Stop", "StopProvider"), request).await;
+            let stop =
+                self.access.call::<_, v6::stop_provider::Response>(process, method!("Stop", "StopProvider"), request);
             // A provider that cannot stop early goes on to the end, which is awaited anyway.
-            drop(answer);
+            let _ = tokio::time::timeout(STOP_PATIENCE, stop).await;
         }
     }
 

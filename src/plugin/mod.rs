@@ -4,6 +4,10 @@
 //! configuration. Values go in and come out as `Value` of the schema's implied type, without marks; the clients for
 //! protocol 5 and 6 do the encoding. Provider diagnostics carry attribute paths, which the engine resolves to source
 //! ranges. Nothing here knows states, plans or configurations.
+//!
+//! [`Host`] opens providers that are processes: `process` starts and watches them (`handshake`, `tls`), `client` calls
+//! them, `schemas` and `schema_cache` keep what they offer, `log` takes what they print. [`builtin`] is the provider
+//! that is part of the program.
 
 pub mod builtin;
 mod client;
@@ -36,7 +40,7 @@ pub struct ReadRequest<'a> {
 
 #[derive(Debug)]
 pub struct ReadResponse {
-    /// The object now; null when it is gone.
+    /// The object now; null when it is gone. Without an answer, the object as it was.
     pub state: Value,
     pub private: Private,
     pub diagnostics: Diagnostics,
@@ -77,9 +81,12 @@ pub struct ApplyRequest<'a> {
 
 #[derive(Debug)]
 pub struct ApplyResponse {
-    /// What exists now, also after an error: null when nothing does.
+    /// What exists now, also after an error: null when nothing does. Without an answer, the prior object.
     pub state: Value,
     pub private: Private,
+    /// False if the provider was asked and gave no answer (it died) or none that makes sense: the change may have been
+    /// made all the same, so a create may have left an object that nobody knows.
+    pub answered: bool,
     pub legacy_type_system: bool,
     pub diagnostics: Diagnostics,
 }

@@ -157,6 +157,26 @@ impl Process {
         }
     }
 
+    /// Checks that a call would be sent at all.
+    ///
+    /// # Errors
+    /// When the process is known to have ended.
+    pub fn still_runs(&self, method: &str) -> Result<()> {
+        match self.child.as_ref().and_then(|c| c.ended.borrow().clone()) {
+            Some(ended) => {
+                let detail = format!(
+                    "The call {method} was not made, because the process of the provider {} had ended before with \
+                     {}.{}",
+                    self.provider,
+                    ended.status,
+                    quote(&ended.output)
+                );
+                Err(Box::new(Diagnostic::error("Plugin did not respond", detail)))
+            }
+            None => Ok(()),
+        }
+    }
+
     /// Asks the process to end, and sees to it that it does.
     pub async fn close(&self) {
         let Some(child) = &self.child else { return };
@@ -188,10 +208,13 @@ impl Process {
     }
 
     fn ended_during(&self, method: &str, ended: &Ended) -> Failure {
+        let effect = match method {
+            "ApplyResourceChange" => " The change may have been made all the same, in part or in full.",
+            _ => "",
+        };
         let detail = format!(
-            "The process of the provider {} ended with {} and did not answer the call {method}. What that call was \
-             to do may or may not have happened. This is a bug in the provider, or something on this machine ended \
-             its process.{}",
+            "The process of the provider {} ended with {} and did not answer the call {method}.{effect} This is a bug \
+             in the provider, or something on this machine ended its process.{}",
             self.provider,
             ended.status,
             quote(&ended.output)

@@ -173,8 +173,10 @@ async fn a_provider_that_dies_fails_every_call_at_once_and_shows_its_panic() {
         assert!(message.contains("Plugin did not respond"), "{message}");
         assert!(message.contains("example/fake") && message.contains("ApplyResourceChange"), "{message}");
         assert!(message.contains("exit status: 3") && message.contains("panic: out of cheese"), "{message}");
-        assert_eq!(response.state, Value::Null(thing("").ty()));
+        assert_eq!((&response.state, response.answered), (&Value::Null(thing("").ty()), false));
     }
+    let never_sent = provider.apply_resource_change(apply("three")).await;
+    assert!(never_sent.answered && text(&never_sent.diagnostics).contains("was not made"));
     let later = provider.configure(thing("c")).await;
     assert!(text(&later).contains("exit status: 3"), "{}", text(&later));
     assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
@@ -199,7 +201,7 @@ async fn an_answer_that_makes_no_sense_is_an_error_and_keeps_what_was_known() {
     let (_folder, provider) = start("nonsense").await;
     let response = provider.apply_resource_change(apply("x")).await;
     assert!(text(&response.diagnostics).contains("new state that the provider example/fake returned"));
-    assert_eq!(response.state, Value::Null(thing("").ty()));
+    assert_eq!((response.state, response.answered), (Value::Null(thing("").ty()), false));
 }
 
 #[tokio::test]
