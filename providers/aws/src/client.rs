@@ -1,6 +1,7 @@
 //! What operations work with: clients of the AWS services for one provider block, its region, and its rules for tags.
 
 use crate::config::{Config, duration};
+use crate::ec2::capacity::NoRetry;
 use crate::error::Answer;
 use crate::tags::Tags;
 use aws_config::retry::RetryConfig;
@@ -25,6 +26,7 @@ pub struct Aws {
     ignored_prefixes: Vec<String>,
     skip_account: bool,
     account: OnceCell<Identity>,
+    default_vpc: OnceCell<Option<String>>,
 }
 
 /// Who the credentials belong to.
@@ -58,6 +60,10 @@ impl Aws {
                 .at("region"));
         }
         let shared = assume_roles(shared, &config).await?;
+        let mut ec2 = aws_sdk_ec2::config::Builder::from(&shared).retry_classifier(NoRetry);
+        if let Some(url) = config.endpoint(|e| &e.ec2) {
+            ec2.set_endpoint_url(Some(url));
+        }
         let mut s3 = aws_sdk_s3::config::Builder::from(&shared);
         s3.set_force_path_style(config.s3_use_path_style.cloned());
         if let Some(url) = config.endpoint(|e| &e.s3) {
@@ -77,7 +83,7 @@ impl Aws {
             l.and_then(Attr::get).map(|s| s.iter().cloned().collect()).unwrap_or_default()
         };
         let aws = Aws {
-            ec2: client!(aws_sdk_ec2, ec2),
+            ec2: aws_sdk_ec2::Client::from_conf(ec2.build()),
             s3: aws_sdk_s3::Client::from_conf(s3.build()),
             iam: client!(aws_sdk_iam, iam),
             sts: client!(aws_sdk_sts, sts),
@@ -89,6 +95,7 @@ impl Aws {
             ignored_prefixes: list(ignored.map(|i| &i.key_prefixes)),
             skip_account: config.skip_requesting_account_id.or_default(),
             account: OnceCell::new(),
+            default_vpc: OnceCell::new(),
         };
         if !config.skip_credentials_validation.or_default() {
             aws.identity().await?;
@@ -116,6 +123,16 @@ impl Aws {
     /// The account ID for ARNs; empty where the provider block says not to look it up.
     pub async fn account_id(&self) -> Result<&str> {
         if self.skip_account { Ok("") } else { Ok(&self.identity().await?.account) }
+    }
+
+    /// The region's default VPC, asked for once.
+    pub async fn default_vpc(&self) -> Result<Option<&str>> {
+        let ask = || async {
+            let default = aws_sdk_ec2::types::Filter::builder().name("is-default").values("true").build();
+            let answer = self.ec2.describe_vpcs().filters(default).send().await.or_fail("Reading the default VPC")?;
+            Ok::<_, Error>(answer.vpcs().first().and_then(|v| v.vpc_id()).map(str::to_owned))
+        };
+        Ok(self.default_vpc.get_or_try_init(ask).await?.as_deref())
     }
 
     /// The ARN of a regional resource: `arn:aws:ec2:us-east-1:123456789012:vpc/vpc-1`.

@@ -2,6 +2,7 @@
 //! used hashicorp/aws provider. One file per resource or data source, in a folder per AWS service; this file lists
 //! them. `config.rs` is the provider block, `client.rs` what operations work with.
 
+mod autoscaling;
 mod client;
 mod config;
 mod ec2;
@@ -31,11 +32,28 @@ impl gpuform_provider_sdk::Provider for Provider {
     }
 
     fn resources(&self) -> Vec<ResourceEntry<Aws>> {
-        vec![resource::<ec2::vpc::Vpc>()]
+        vec![
+            resource::<ec2::vpc::Vpc>(),
+            resource::<ec2::instance::Instance>(),
+            resource::<autoscaling::group::AutoscalingGroup>(),
+            resource::<autoscaling::policy::AutoscalingPolicy>(),
+            resource::<ec2::ami_from_instance::AmiFromInstance>(),
+            resource::<ec2::ebs_volume::EbsVolume>(),
+            resource::<ec2::ebs_snapshot::EbsSnapshot>(),
+            resource::<ec2::key_pair::KeyPair>(),
+            resource::<ec2::launch_template::LaunchTemplate>(),
+            resource::<ec2::placement_group::PlacementGroup>(),
+            resource::<ec2::volume_attachment::VolumeAttachment>(),
+        ]
     }
 
     fn data_sources(&self) -> Vec<DataSourceEntry<Aws>> {
-        vec![]
+        vec![
+            data_source::<ec2::ami_data::Ami>(),
+            data_source::<ec2::instance_type_data::InstanceType>(),
+            data_source::<ec2::offerings_data::InstanceTypeOfferings>(),
+            data_source::<ec2::spot_price_data::SpotPrice>(),
+        ]
     }
 }
 

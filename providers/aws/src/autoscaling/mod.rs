@@ -1,0 +1,4 @@
+//! Amazon EC2 Auto Scaling.
+
+pub mod group;
+pub mod policy;
