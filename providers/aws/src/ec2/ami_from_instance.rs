@@ -88,10 +88,10 @@ pub struct AmiFromInstance {
     #[attr(computed)]
     pub root_snapshot_id: Attr<String>,
     /// Whether the instance goes on running; what it writes meanwhile may be missing.
-    #[attr(optional, force_new)]
+    #[attr(optional)]
     pub snapshot_without_reboot: Attr<bool>,
     /// The instance.
-    #[attr(required, force_new)]
+    #[attr(required)]
     pub source_instance_id: Attr<String>,
     /// Whether the older enhanced networking is supported.
     #[attr(computed)]
@@ -242,6 +242,17 @@ impl Resource for AmiFromInstance {
     async fn modify_plan(plan: &mut Plan<'_, Self>) -> Result<()> {
         let client = plan.client();
         tags::plan(&plan.planned.tags, &mut plan.planned.tags_all, client);
+        // AWS may have forgotten what the image was made from, and never tells how: nothing to replace it for.
+        let Some(prior) = &plan.prior else { return Ok(()) };
+        let source = prior.source_instance_id.is_set() && prior.source_instance_id != plan.planned.source_instance_id;
+        let how = prior.snapshot_without_reboot.is_set()
+            && prior.snapshot_without_reboot.or_default() != plan.planned.snapshot_without_reboot.or_default();
+        if source {
+            plan.replace("source_instance_id");
+        }
+        if how {
+            plan.replace("snapshot_without_reboot");
+        }
         Ok(())
     }
 
@@ -293,6 +304,9 @@ impl AmiFromInstance {
         self.root_device_name.set(text(i.root_device_name()));
         let root = i.block_device_mappings().iter().find(|d| d.device_name() == i.root_device_name());
         self.root_snapshot_id.set(text(root.and_then(|d| d.ebs()).and_then(|e| e.snapshot_id())));
+        if self.source_instance_id.is_null() {
+            self.source_instance_id = i.source_instance_id().into();
+        }
         self.sriov_net_support.set(text(i.sriov_net_support()));
         self.tpm_support.set(i.tpm_support().map(|t| t.as_str()).unwrap_or_default());
         self.uefi_data.set("");

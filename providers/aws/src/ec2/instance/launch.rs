@@ -37,6 +37,9 @@ pub async fn launch(plan: &mut Instance, ctx: &Context<Aws>) -> Result<()> {
     };
     plan.id.set(id.clone());
     wait_until_running(ctx, &id).await?;
+    if plan.launch_template.is_some() {
+        keep_inherited_tags(plan, ctx, &id).await?;
+    }
     if plan.source_dest_check == false {
         super::change::set_source_dest_check(aws, &id, false).await?;
     }
@@ -46,6 +49,15 @@ pub async fn launch(plan: &mut Instance, ctx: &Context<Aws>) -> Result<()> {
         plan.password_data.set_if_unknown(password);
     }
     Ok(())
+}
+
+/// Remembers the tags that came from the launch template.
+async fn keep_inherited_tags(plan: &Instance, ctx: &Context<Aws>, id: &str) -> Result<()> {
+    let Some(found) = find(ctx.client(), id).await? else { return Ok(()) };
+    let mut inherited = tags::from_ec2(found.tags());
+    let ours = plan.tags_all.or_default();
+    inherited.retain(|key, _| !ours.contains_key(key) && !ctx.client().ignores_tag(key));
+    ctx.set_private(super::INHERITED_TAGS, &inherited)
 }
 
 /// The error of a refused launch, with what could be had instead.

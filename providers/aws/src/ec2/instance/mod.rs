@@ -201,6 +201,9 @@ pub struct Instance {
     pub timeouts: Timeouts,
 }
 
+/// Private data: the tags that the launch template gave the instance, which are no drift.
+const INHERITED_TAGS: &str = "inherited_tags";
+
 impl Resource for Instance {
     type Client = Aws;
     const TYPE: &'static str = "aws_instance";
@@ -213,7 +216,8 @@ impl Resource for Instance {
     async fn read(mut self, ctx: &Context<Aws>) -> Result<Option<Self>> {
         let id = self.id.require("id")?.clone();
         let Some(found) = find(ctx.client(), &id).await?.filter(|i| !ended(i)) else { return Ok(None) };
-        read::refresh(&mut self, &found, ctx.client()).await?;
+        let inherited: Tags = ctx.private(INHERITED_TAGS).unwrap_or_default();
+        read::refresh(&mut self, &found, &inherited, ctx.client()).await?;
         Ok(Some(self))
     }
 
@@ -298,7 +302,7 @@ impl Resource for Instance {
         let Some(found) = instances.find(|i| !ended(i)) else { return Ok(None) };
         let mut state = self.clone();
         state.id.set(found.instance_id().unwrap_or_default());
-        read::refresh(&mut state, found, aws).await?;
+        read::refresh(&mut state, found, &Tags::new(), aws).await?;
         Ok(Some(state))
     }
 }

@@ -9,8 +9,9 @@ use crate::tags::{self, Tags};
 use aws_sdk_ec2::types::{self as ec2, Instance as Found, InstanceAttributeName};
 use gpuform_provider_sdk::prelude::*;
 
-/// Takes all that AWS reports about `found` into the state.
-pub async fn refresh(state: &mut Instance, found: &Found, aws: &Aws) -> Result<()> {
+/// Takes all that AWS reports about `found` into the state. Tags that are `inherited` from the launch template are left
+/// out as long as they keep their value and nobody wrote their key.
+pub async fn refresh(state: &mut Instance, found: &Found, inherited: &Tags, aws: &Aws) -> Result<()> {
     let id = found.instance_id().unwrap_or_default();
     let text = |t: Option<&str>| t.unwrap_or_default().to_owned();
     let (attributes, volumes, spot, vpc) = tokio::try_join!(
@@ -45,7 +46,10 @@ pub async fn refresh(state: &mut Instance, found: &Found, aws: &Aws) -> Result<(
     attributes.into_state(state);
     market(state, found, spot.as_ref());
     devices(state, found, &volumes, aws);
-    tags::refresh(tags::from_ec2(found.tags()), &mut state.tags, &mut state.tags_all, aws);
+    let mut now = tags::from_ec2(found.tags());
+    let written = state.tags.or_default();
+    now.retain(|key, value| written.contains_key(key) || inherited.get(key) != Some(value));
+    tags::refresh(now, &mut state.tags, &mut state.tags_all, aws);
     template(state, found);
     if state.get_password_data.or_default() {
         state.password_data.set(launch::password(aws, id).await?);
