@@ -69,6 +69,7 @@ class Group(models.FakeAutoScalingGroup):
     def __init__(self, **kwargs):
         self.activities = []
         self.leaving = []
+        self.refreshes = []
         self.retry_at = 0.0
         self.status = None
         super().__init__(**kwargs)
@@ -191,6 +192,36 @@ class Group(models.FakeAutoScalingGroup):
         data = self.ec2_launch_template.get_version(self.launch_template_version).data
         return copy.deepcopy(data.get("NetworkInterfaces") or [])
 
+    def active_refresh(self):
+        return next((r for r in self.refreshes if r["Status"] == "InProgress"), None)
+
+    def start_refresh(self, preferences):
+        """Begins to replace the instances; they end at once, and `settle` launches others."""
+        if self.active_refresh():
+            raise AutoscalingClientError(
+                "InstanceRefreshInProgress",
+                f"An Instance Refresh is already in progress and blocks the execution of this Instance Refresh for "
+                f"{self.name}.",
+            )
+        refresh = {
+            "InstanceRefreshId": str(uuid.uuid4()),
+            "AutoScalingGroupName": self.name,
+            "Status": "InProgress",
+            "StartTime": utcnow(),
+            "PercentageComplete": 0,
+            "InstancesToUpdate": len(self.instance_states),
+            "Preferences": preferences,
+        }
+        self.refreshes.insert(0, refresh)
+        for state in self.active_instances():
+            state.instance.terminate()
+        return refresh
+
+    def settle_refresh(self):
+        refresh = self.active_refresh()
+        if refresh and len(self.active_instances()) >= (self.desired_capacity or 0):
+            refresh.update(Status="Successful", PercentageComplete=100, InstancesToUpdate=0, EndTime=utcnow())
+
     def emptiest_subnet(self):
         """The group's subnet with the fewest of its instances."""
         if not self.vpc_zone_identifier:
@@ -208,6 +239,7 @@ class Group(models.FakeAutoScalingGroup):
         missing = len(self.active_instances()) < (self.desired_capacity or 0)
         if self.status is None and missing and time.monotonic() >= self.retry_at:
             self.set_desired_capacity(self.desired_capacity)
+        self.settle_refresh()
 
 
 class ScalingPolicy(models.FakeScalingPolicy):
@@ -303,6 +335,28 @@ class Response(AutoScalingResponse):
             self._get_param("AutoScalingGroupName"), self._get_bool_param("ForceDelete", False)
         )
         return EmptyResult()
+
+    def start_instance_refresh(self):
+        refresh = self.named_group().start_refresh(self._get_param("Preferences") or {})
+        return ActionResult({"InstanceRefreshId": refresh["InstanceRefreshId"]})
+
+    def cancel_instance_refresh(self):
+        group = self.named_group()
+        refresh = group.active_refresh()
+        if refresh is None:
+            raise AutoscalingClientError(
+                "ActiveInstanceRefreshNotFound", f"No in progress or pending Instance Refresh found for {group.name}"
+            )
+        refresh["Status"] = "Cancelled"
+        return ActionResult({"InstanceRefreshId": refresh["InstanceRefreshId"]})
+
+    def describe_instance_refreshes(self):
+        wanted = self._get_param("InstanceRefreshIds")
+        found = [r for r in self.named_group().refreshes if not wanted or r["InstanceRefreshId"] in wanted]
+        return ActionResult({"InstanceRefreshes": found})
+
+    def named_group(self):
+        return self.autoscaling_backend.group(self._get_param("AutoScalingGroupName"))
 
     def describe_scaling_activities(self):
         name = self._get_param("AutoScalingGroupName")
