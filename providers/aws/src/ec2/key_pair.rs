@@ -1,7 +1,7 @@
 //! `aws_key_pair`. API: ImportKeyPair, DescribeKeyPairs, DeleteKeyPair.
 
 use crate::client::Aws;
-use crate::ec2::util::unique_name;
+use crate::ec2::util::{prefix_of, unique_name};
 use crate::error::Answer;
 use crate::tags::{self, Tags};
 use aws_sdk_ec2::primitives::Blob;
@@ -104,7 +104,7 @@ impl KeyPair {
         self.arn.set(aws.arn("ec2", &format!("key-pair/{name}")).await?);
         self.fingerprint.set(text(found.key_fingerprint()));
         if !self.key_name_prefix.is_known() {
-            self.key_name_prefix.set("");
+            self.key_name_prefix.set(prefix_of(found.key_name().unwrap_or_default()));
         }
         self.key_name.set(name);
         self.key_pair_id.set(text(found.key_pair_id()));

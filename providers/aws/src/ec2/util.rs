@@ -102,3 +102,26 @@ pub fn filters(blocks: &[Filters]) -> Option<Vec<Filter>> {
     let one = |f: &Filters| Filter::builder().set_name(f.name.cloned()).set_values(list(&f.values)).build();
     (!blocks.is_empty()).then(|| blocks.iter().map(one).collect())
 }
+
+/// The prefix of a unique name, for an imported object; empty where the name does not look like one.
+pub fn prefix_of(name: &str) -> &str {
+    match name.len().checked_sub(26).and_then(|at| name.split_at_checked(at)) {
+        Some((prefix, digits)) if digits.bytes().all(|b| b.is_ascii_hexdigit()) => prefix,
+        _ => "",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{prefix_of, unique_name};
+    use gpuform_provider_sdk::prelude::*;
+
+    #[test]
+    fn a_repeated_create_uses_the_same_name_and_an_import_knows_its_prefix() {
+        let token = "6f0e2a0e-95a4-4c4c-9ed2-7a8d6f9c3b7e";
+        let name = unique_name(&Attr::Null, &"worker-".into(), token);
+        assert_eq!(name, "worker-6f0e2a0e95a44c4c9ed27a8d6f");
+        assert_eq!(prefix_of(&name), "worker-");
+        assert_eq!(prefix_of("worker"), "");
+    }
+}

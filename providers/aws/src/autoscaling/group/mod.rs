@@ -7,7 +7,7 @@ mod capacity;
 mod convert;
 
 use crate::client::Aws;
-use crate::ec2::util::{choice, list, refresh_flag, unique_name};
+use crate::ec2::util::{choice, list, prefix_of, refresh_flag, unique_name};
 use crate::error::Answer;
 use aws_sdk_autoscaling::types::{self as api, AutoScalingGroup as Found};
 use blocks::*;
@@ -513,7 +513,7 @@ impl AutoscalingGroup {
         self.arn.set(text(g.auto_scaling_group_arn()));
         self.name.set(text(g.auto_scaling_group_name()));
         if !self.name_prefix.is_known() {
-            self.name_prefix.set("");
+            self.name_prefix.set(prefix_of(g.auto_scaling_group_name().unwrap_or_default()));
         }
         self.availability_zones.set(set(g.availability_zones()));
         refresh_flag(&mut self.capacity_rebalance, g.capacity_rebalance().unwrap_or_default());

@@ -187,7 +187,7 @@ pub struct LaunchTemplate {
     #[attr(optional, computed, force_new)]
     pub name: Attr<String>,
     /// A version's number, `$Latest` or `$Default`.
-    #[attr(optional, default = "$Default", force_new, validate = length(1..=255))]
+    #[attr(optional, default = "$Default", validate = length(1..=255))]
     pub version: Attr<String>,
 }
 

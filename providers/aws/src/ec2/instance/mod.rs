@@ -264,7 +264,7 @@ impl Resource for Instance {
         plan_user_data(plan);
         plan_devices(plan);
         plan_type(plan);
-        Ok(())
+        plan_template(plan).await
     }
 
     fn validate(&self, problems: &mut Problems) {
@@ -435,6 +435,34 @@ fn plan_devices(plan: &mut Plan<'_, Instance>) {
     for block in replaced {
         plan.replace(block);
     }
+}
+
+/// Another version of the template needs a new instance, if it is another: `$Latest` may be the number that it was.
+async fn plan_template(plan: &mut Plan<'_, Instance>) -> Result<()> {
+    let Some(old) = plan.prior.as_ref().and_then(|p| p.launch_template.as_ref()) else { return Ok(()) };
+    let Some(new) = plan.planned.launch_template.as_ref() else { return Ok(()) };
+    if old.version == new.version {
+        return Ok(());
+    }
+    let same = match (plan.client(), old.id.as_deref(), old.version.as_deref(), new.version.as_deref()) {
+        (Some(aws), Some(id), Some(old), Some(new)) => version(aws, id, old).await? == version(aws, id, new).await?,
+        _ => false,
+    };
+    if !same {
+        plan.replace("launch_template");
+    }
+    Ok(())
+}
+
+/// The number of a version that may be `$Latest` or `$Default`.
+async fn version(aws: &Aws, id: &str, name: &str) -> Result<String> {
+    if !name.starts_with('$') {
+        return Ok(name.to_owned());
+    }
+    let request = aws.ec2.describe_launch_template_versions().launch_template_id(id).versions(name);
+    let answer = request.send().await.or_fail("Reading the version of the launch template")?;
+    let number = answer.launch_template_versions().first().and_then(|v| v.version_number());
+    Ok(number.map(|n| n.to_string()).unwrap_or_default())
 }
 
 fn keep<T: Clone>(new: &mut Attr<T>, old: &Attr<T>) {

@@ -13,6 +13,7 @@ use gpuform_provider_sdk::prelude::*;
 /// out as long as they keep their value and nobody wrote their key.
 pub async fn refresh(state: &mut Instance, found: &Found, inherited: &Tags, aws: &Aws) -> Result<()> {
     let id = found.instance_id().unwrap_or_default();
+    let imported = state.ami.is_null();
     let text = |t: Option<&str>| t.unwrap_or_default().to_owned();
     let (attributes, volumes, spot, vpc) = tokio::try_join!(
         Attributes::get(aws, id, state),
@@ -50,7 +51,8 @@ pub async fn refresh(state: &mut Instance, found: &Found, inherited: &Tags, aws:
     let written = state.tags.or_default();
     now.retain(|key, value| written.contains_key(key) || inherited.get(key) != Some(value));
     tags::refresh(now, &mut state.tags, &mut state.tags_all, aws);
-    template(state, found);
+    template(state, found, imported);
+    name_template(state, aws).await?;
     if state.get_password_data.or_default() {
         state.password_data.set(launch::password(aws, id).await?);
     } else if !state.password_data.is_known() {
@@ -214,15 +216,40 @@ fn market(state: &mut Instance, found: &Found, request: Option<&ec2::SpotInstanc
     };
 }
 
-/// The template that the instance was launched from is in AWS's own tags; the version stays as it was written.
-fn template(state: &mut Instance, found: &Found) {
-    let Some(block) = &mut state.launch_template else { return };
-    let id = found.tags().iter().find(|t| t.key() == Some("aws:ec2launchtemplate:id")).and_then(|t| t.value());
-    if let Some(id) = id
-        && block.id.is_set()
-    {
-        block.id.set(id);
+/// The template that the instance was launched from is in AWS's own tags. A version stays as it was written; after an
+/// import it is the number.
+fn template(state: &mut Instance, found: &Found, imported: bool) {
+    let tag = |key: &str| found.tags().iter().find(|t| t.key() == Some(key)).and_then(|t| t.value());
+    let (Some(id), Some(version)) = (tag("aws:ec2launchtemplate:id"), tag("aws:ec2launchtemplate:version")) else {
+        return;
+    };
+    match &mut state.launch_template {
+        Some(block) => block.id.set(id),
+        None if imported => {
+            state.launch_template = Some(LaunchTemplate { id: id.into(), name: Attr::Null, version: version.into() });
+        }
+        None => {}
     }
+}
+
+/// Completes a template that is known by its ID or by its name only.
+async fn name_template(state: &mut Instance, aws: &Aws) -> Result<()> {
+    let Some(block) = &mut state.launch_template else { return Ok(()) };
+    if block.id.is_known() && block.name.is_known() {
+        return Ok(());
+    }
+    let request = aws.ec2.describe_launch_templates();
+    let request = match (block.id.as_deref(), block.name.as_deref()) {
+        (Some(id), _) => request.filters(filter("launch-template-id", id)),
+        (None, Some(name)) => request.filters(filter("launch-template-name", name)),
+        (None, None) => return Ok(()),
+    };
+    let answer = request.send().await.or_fail("Reading the launch template")?;
+    if let Some(found) = answer.launch_templates().first() {
+        block.id = found.launch_template_id().into();
+        block.name = found.launch_template_name().into();
+    }
+    Ok(())
 }
 
 async fn spot_request(aws: &Aws, found: &Found) -> Result<Option<ec2::SpotInstanceRequest>> {

@@ -7,7 +7,7 @@ mod data;
 
 use crate::client::Aws;
 use crate::ec2::requirements::InstanceRequirements;
-use crate::ec2::util::{filter, unique_name};
+use crate::ec2::util::{filter, prefix_of, unique_name};
 use crate::error::Answer;
 use crate::tags::{self, Tags};
 use aws_sdk_ec2::types::{LaunchTemplate as Found, ResourceType};
@@ -263,7 +263,7 @@ impl LaunchTemplate {
         self.arn.set(aws.arn("ec2", &format!("launch-template/{id}")).await?);
         self.name.set(found.launch_template_name().unwrap_or_default());
         if !self.name_prefix.is_known() {
-            self.name_prefix.set("");
+            self.name_prefix.set(prefix_of(found.launch_template_name().unwrap_or_default()));
         }
         self.default_version.set(found.default_version_number().unwrap_or_default());
         let latest = found.latest_version_number().unwrap_or_default();
