@@ -240,11 +240,15 @@ async fn name_template(state: &mut Instance, aws: &Aws) -> Result<()> {
     }
     let request = aws.ec2.describe_launch_templates();
     let request = match (block.id.as_deref(), block.name.as_deref()) {
-        (Some(id), _) => request.filters(filter("launch-template-id", id)),
-        (None, Some(name)) => request.filters(filter("launch-template-name", name)),
+        (Some(id), _) => request.launch_template_ids(id),
+        (None, Some(name)) => request.launch_template_names(name),
         (None, None) => return Ok(()),
     };
-    let answer = request.send().await.or_fail("Reading the launch template")?;
+    // The template may be gone by now; the instance does not need it any more.
+    let answer = match request.send().await.or_fail("Reading the launch template") {
+        Err(e) if e.is_not_found() || e.has_code(&["InvalidLaunchTemplateName.NotFoundException"]) => return Ok(()),
+        other => other?,
+    };
     if let Some(found) = answer.launch_templates().first() {
         block.id = found.launch_template_id().into();
         block.name = found.launch_template_name().into();
