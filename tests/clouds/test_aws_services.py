@@ -491,6 +491,23 @@ class Scaling(CloudTest):
         )
         self.eventually(None, self.group)
 
+    def test_a_refresh_replaces_the_instances(self):
+        self.create()
+        self.eventually([("g5.xlarge", "InService")], self.instances)
+        before = self.group()["Instances"][0]["InstanceId"]
+        self.autoscaling.start_instance_refresh(AutoScalingGroupName=self.name)
+        self.refused(
+            "InstanceRefreshInProgress", self.autoscaling.start_instance_refresh, AutoScalingGroupName=self.name
+        )
+
+        def status():
+            refreshes = self.autoscaling.describe_instance_refreshes(AutoScalingGroupName=self.name)
+            return refreshes["InstanceRefreshes"][0]["Status"]
+
+        self.eventually("Successful", status)
+        after = [each["InstanceId"] for each in self.group()["Instances"] if each["LifecycleState"] == "InService"]
+        self.assertNotIn(before, after)
+
     def test_policies_have_arns_and_belong_to_their_group(self):
         self.create(DesiredCapacity=0)
         target = {

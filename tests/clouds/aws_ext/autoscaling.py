@@ -219,7 +219,8 @@ class Group(models.FakeAutoScalingGroup):
 
     def settle_refresh(self):
         refresh = self.active_refresh()
-        if refresh and len(self.active_instances()) >= (self.desired_capacity or 0):
+        ready = [state for state in self.instance_states if state.lifecycle_state == "InService"]
+        if refresh and len(ready) >= (self.desired_capacity or 0):
             refresh.update(Status="Successful", PercentageComplete=100, InstancesToUpdate=0, EndTime=utcnow())
 
     def emptiest_subnet(self):

@@ -72,7 +72,7 @@ pub async fn explain(aws: &Aws, error: Error, wanted: Wanted<'_>) -> Error {
     } else {
         return error;
     };
-    error.also(&format!("\n\nThis was not tried again. What could be done:\n{advice}"))
+    error.also(&format!("\n\nWhat could be done:\n{advice}"))
 }
 
 async fn place_advice(aws: &Aws, wanted: Wanted<'_>) -> String {
@@ -100,10 +100,11 @@ async fn place_advice(aws: &Aws, wanted: Wanted<'_>) -> String {
 
 fn other_market(spot: bool) -> String {
     if spot {
-        "Buy on demand instead of spot: remove instance_market_options. Spot has capacity of its own.".to_owned()
+        "Buy on demand instead of spot, which has capacity of its own: without instance_market_options, or, in a group, with \
+         a larger on-demand share.".to_owned()
     } else {
-        "Buy spot instead of on demand: instance_market_options { market_type = \"spot\" }. Spot has capacity of its \
-         own."
+        "Buy spot instead of on demand, as it has capacity of its own: instance_market_options { market_type = \"spot\" }, \
+         or, in a group, a smaller on-demand share."
             .to_owned()
     }
 }

@@ -286,7 +286,7 @@ async fn modify_volume(ctx: &Context<Aws>, device: &Device<'_>) -> Result<()> {
 async fn with_machine_stopped(plan: &Instance, prior: &Instance, ctx: &Context<Aws>, id: &str) -> Result<()> {
     let aws = ctx.client();
     let kind = changed(&plan.instance_type, &prior.instance_type);
-    let data = plan.user_data != prior.user_data || plan.user_data_base64 != prior.user_data_base64;
+    let data = super::changes_user_data(plan, prior);
     let reservation = plan.capacity_reservation_specification.as_ref();
     let reservation = reservation.filter(|r| Some(*r) != prior.capacity_reservation_specification.as_ref());
     if kind.is_none() && !data && reservation.is_none() {

@@ -69,7 +69,7 @@ pub struct Instance {
     #[attr(optional, default = false)]
     pub get_password_data: Attr<bool>,
     /// Whether the instance can hibernate.
-    #[attr(optional, force_new)]
+    #[attr(optional, computed, force_new)]
     pub hibernation: Attr<bool>,
     /// The dedicated host.
     #[attr(optional, computed, force_new)]
@@ -162,7 +162,7 @@ pub struct Instance {
     #[attr(optional, computed)]
     pub secondary_private_ips: Attr<Set<String>>,
     /// Names of security groups, in the default VPC.
-    #[attr(optional, computed, force_new, recompute_on = ["vpc_security_group_ids"])]
+    #[attr(optional, computed, recompute_on = ["vpc_security_group_ids"])]
     pub security_groups: Attr<Set<String>>,
     /// Whether packets for others are dropped; `false` for routers.
     #[attr(optional, computed)]
@@ -264,6 +264,11 @@ impl Resource for Instance {
         plan_user_data(plan);
         plan_devices(plan);
         plan_type(plan);
+        if plan.config.security_groups.is_set()
+            && plan.prior.as_ref().is_some_and(|p| p.security_groups != plan.planned.security_groups)
+        {
+            plan.replace("security_groups");
+        }
         plan_template(plan).await
     }
 
@@ -375,11 +380,16 @@ fn plan_user_data(plan: &mut Plan<'_, Instance>) {
         plan.planned.user_data = Attr::Null;
     }
     let Some(prior) = &plan.prior else { return };
-    let text = prior.user_data != plan.planned.user_data;
-    let base64 = prior.user_data_base64 != plan.planned.user_data_base64;
-    if (text || base64) && plan.planned.user_data_replace_on_change.or_default() {
-        plan.replace(if text { "user_data" } else { "user_data_base64" });
+    if changes_user_data(&plan.planned, prior) && plan.planned.user_data_replace_on_change.or_default() {
+        plan.replace(if plan.config.user_data.is_set() { "user_data" } else { "user_data_base64" });
     }
+}
+
+/// Whether the user data itself changes, not only from text to base64 or back.
+fn changes_user_data(plan: &Instance, prior: &Instance) -> bool {
+    plan.user_data.is_unknown()
+        || plan.user_data_base64.is_unknown()
+        || launch::user_data(plan) != launch::user_data(prior)
 }
 
 /// Volumes are recognised by their device: size, type, speed, tags and end change in place; the rest, a smaller size,
@@ -476,8 +486,7 @@ fn keep<T: Clone>(new: &mut Attr<T>, old: &Attr<T>) {
 fn plan_type(plan: &mut Plan<'_, Instance>) {
     let Some(prior) = &plan.prior else { return };
     let changes_type = prior.instance_type != plan.planned.instance_type;
-    let changes_data =
-        prior.user_data != plan.planned.user_data || prior.user_data_base64 != plan.planned.user_data_base64;
+    let changes_data = changes_user_data(&plan.planned, prior);
     let persistent = prior
         .instance_market_options
         .as_ref()

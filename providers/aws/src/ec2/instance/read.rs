@@ -3,7 +3,7 @@
 
 use super::{Instance, blocks::*, is_spot, launch, state_name};
 use crate::client::Aws;
-use crate::ec2::util::{filter, refresh_flag, refresh_key, render_time};
+use crate::ec2::util::{filter, refresh_key, render_time};
 use crate::error::Answer;
 use crate::tags::{self, Tags};
 use aws_sdk_ec2::types::{self as ec2, Instance as Found, InstanceAttributeName};
@@ -13,7 +13,8 @@ use gpuform_provider_sdk::prelude::*;
 /// out as long as they keep their value and nobody wrote their key.
 pub async fn refresh(state: &mut Instance, found: &Found, inherited: &Tags, aws: &Aws) -> Result<()> {
     let id = found.instance_id().unwrap_or_default();
-    let imported = state.ami.is_null();
+    // After a create the plan says what was asked for; after an import there is nothing yet.
+    let imported = state.ami.is_null() && state.launch_template.is_none();
     let text = |t: Option<&str>| t.unwrap_or_default().to_owned();
     let (attributes, volumes, spot, vpc) = tokio::try_join!(
         Attributes::get(aws, id, state),
@@ -35,7 +36,7 @@ pub async fn refresh(state: &mut Instance, found: &Found, inherited: &Tags, aws:
     state.ebs_optimized.set(found.ebs_optimized().unwrap_or_default());
     let on = |m: &ec2::MonitoringState| matches!(m, ec2::MonitoringState::Enabled | ec2::MonitoringState::Pending);
     state.monitoring.set(found.monitoring().and_then(|m| m.state()).is_some_and(on));
-    refresh_flag(&mut state.hibernation, found.hibernation_options().and_then(|h| h.configured()).unwrap_or_default());
+    state.hibernation.set(found.hibernation_options().and_then(|h| h.configured()).unwrap_or_default());
     let profile = found.iam_instance_profile().and_then(|p| p.arn()).unwrap_or_default();
     let name = profile.rsplit('/').next().unwrap_or_default();
     if !state.iam_instance_profile.as_deref().is_some_and(|written| written == profile) {
@@ -43,6 +44,9 @@ pub async fn refresh(state: &mut Instance, found: &Found, inherited: &Tags, aws:
     }
     placement(state, found);
     network(state, found, vpc);
+    if imported {
+        attached_interfaces(state, found);
+    }
     options(state, found);
     attributes.into_state(state);
     market(state, found, spot.as_ref());
@@ -136,6 +140,20 @@ fn network(state: &mut Instance, found: &Found, default_vpc: Option<&str>) {
         delete_on_termination: Attr::Known(ends(i)),
         network_interface_id: i.network_interface_id().into(),
     });
+}
+
+/// After an import: interfaces that outlive the instance existed before it, so a `network_interface` block named them.
+fn attached_interfaces(state: &mut Instance, found: &Found) {
+    let attached = found.network_interfaces().iter().filter_map(|i| {
+        let attachment = i.attachment().filter(|a| a.delete_on_termination() == Some(false))?;
+        Some(NetworkInterface {
+            delete_on_termination: Attr::Known(false),
+            device_index: Attr::Known(attachment.device_index().unwrap_or_default()),
+            network_card_index: Attr::Known(attachment.network_card_index().unwrap_or_default()),
+            network_interface_id: i.network_interface_id().into(),
+        })
+    });
+    state.network_interface = attached.collect();
 }
 
 /// A stopped instance has no address for the moment, and one with an elastic address has lost the one of its launch:
