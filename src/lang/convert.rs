@@ -114,7 +114,7 @@ fn check(from: &Type, to: &Type, mode: Mode, path: &Path) -> Result<(), ConvertE
             items.iter().enumerate().try_for_each(|(i, t)| check(t, &e, mode, &path.index(i)))
         }
         (Type::Object(attrs), Type::Map(e)) => {
-            let e = element_target(attrs.iter().map(|(_, t)| t), e, mode).ok_or_else(|| mixed(from, path))?;
+            let e = attribute_target(attrs.iter().map(|(_, t)| t), e, mode).ok_or_else(|| mixed(from, path))?;
             attrs.iter().try_for_each(|(n, t)| check(t, &e, mode, &path.attr(n.clone())))
         }
         (Type::Tuple(a), Type::Tuple(b)) if a.len() == b.len() => {
@@ -137,7 +137,12 @@ fn check(from: &Type, to: &Type, mode: Mode, path: &Path) -> Result<(), ConvertE
     }
 }
 
-/// The element type that the parts of a tuple or object are converted to: `wanted`, or what they have in common.
+/// The element type that the attributes of an object are converted to: `wanted`, or what they have in common.
+fn attribute_target<'a>(parts: impl Iterator<Item = &'a Type>, wanted: &Type, mode: Mode) -> Option<Type> {
+    if wanted.is_dynamic() { unify_refs(parts, mode) } else { Some(wanted.clone()) }
+}
+
+/// The same for the elements of a tuple.
 fn element_target<'a>(parts: impl Iterator<Item = &'a Type>, wanted: &Type, mode: Mode) -> Option<Type> {
     if !wanted.is_dynamic() {
         return Some(wanted.clone());
@@ -277,7 +282,8 @@ impl Conversion {
                 self.sequence(items, Some(&c.element), to)
             }
             (Value::Tuple(parts), Type::List(e) | Type::Set(e)) => {
-                let e = self.common(parts.iter(), e)?;
+                let types = distinct_types(parts.iter());
+                let e = element_target(types.iter(), e, Mode::Unsafe).ok_or_else(|| mixed(&value.ty(), &self.path))?;
                 let items = parts
                     .iter()
                     .enumerate()
@@ -295,7 +301,9 @@ impl Conversion {
                 self.mapping(entries, Some(&m.element), e)
             }
             (Value::Object(o), Type::Map(e)) => {
-                let common = self.common(o.values.iter(), e)?;
+                let types = distinct_types(o.values.iter());
+                let common =
+                    attribute_target(types.iter(), e, Mode::Unsafe).ok_or_else(|| mixed(&value.ty(), &self.path))?;
                 let entries = o
                     .iter()
                     .map(|(k, v)| Ok((k.clone(), self.at(Step::Attr(k.clone()), v, &common)?)))
@@ -334,17 +342,6 @@ impl Conversion {
         }
     }
 
-    /// The type that the parts of a tuple or object get in a collection of `wanted`.
-    fn common<'a>(&self, parts: impl Iterator<Item = &'a Value>, wanted: &Type) -> Result<Type, ConvertError> {
-        if !wanted.is_dynamic() {
-            return Ok(wanted.clone());
-        }
-        let types = distinct_types(parts);
-        element_target(types.iter(), wanted, Mode::Unsafe).ok_or_else(|| {
-            ConvertError::new(&self.path, "all elements must be of one type, but these have none in common")
-        })
-    }
-
     /// A list or set (as `to` says) of converted elements, brought to one type where the element type was left open.
     fn sequence(&mut self, items: Vec<Value>, from: Option<&Type>, to: &Type) -> Result<Value, ConvertError> {
         let wanted = to.element().unwrap_or(&Type::Dynamic);
@@ -376,7 +373,8 @@ impl Conversion {
         match &types[..] {
             [] => Ok((from.map_or_else(|| wanted.clone(), |from| resolved(from, wanted)), items)),
             [one] => Ok((one.clone(), items)),
-            several => match unify_refs(several.iter(), Mode::Unsafe) {
+            // A null of no type takes the type of the others.
+            several => match unify_refs(several.iter().filter(|t| !t.is_dynamic()), Mode::Unsafe) {
                 Some(t) if !t.is_dynamic() => {
                     let items = items
                         .iter()
@@ -484,8 +482,8 @@ fn unify_distinct(types: &[&Type], mode: Mode) -> Option<Type> {
             }
         }
         () if all == lists + tuples + dynamics && lists > 0 => {
-            if let Some(element) = unify_refs(parts(types), mode) {
-                return Some(Type::list(element));
+            if let Some(list) = unify_to_list(types, mode) {
+                return Some(list);
             }
         }
         () if objects > 0 && tuples > 0 => return None,
@@ -496,6 +494,12 @@ fn unify_distinct(types: &[&Type], mode: Mode) -> Option<Type> {
         .into_iter()
         .find(|want| types.iter().all(|t| t == want || check(t, want, mode, &Path::root()).is_ok()))
         .cloned()
+}
+
+/// The list of the common type of all parts, if each of the types converts to it.
+fn unify_to_list(types: &[&Type], mode: Mode) -> Option<Type> {
+    let list = Type::list(unify_refs(parts(types), mode)?);
+    types.iter().all(|t| check(t, &list, mode, &Path::root()).is_ok()).then_some(list)
 }
 
 /// The types of all parts of the given collections, objects and tuples.
@@ -531,7 +535,7 @@ fn unify_tuples(types: &[&Type], mode: Mode) -> Option<Type> {
     let tuples: Vec<_> = types.iter().filter_map(|t| if let Type::Tuple(ts) = t { Some(ts) } else { None }).collect();
     let first = tuples.first()?;
     if tuples.iter().any(|t| t.len() != first.len()) {
-        return unify_refs(parts(types), mode).map(Type::list);
+        return unify_to_list(types, mode);
     }
     let items = (0..first.len()).map(|i| unify_refs(tuples.iter().filter_map(|t| t.get(i)), mode));
     Some(Type::tuple(items.collect::<Option<Vec<_>>>()?))
