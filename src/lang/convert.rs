@@ -376,11 +376,15 @@ impl Conversion {
             // A null of no type takes the type of the others.
             several => match unify_refs(several.iter().filter(|t| !t.is_dynamic()), Mode::Unsafe) {
                 Some(t) if !t.is_dynamic() => {
-                    let items = items
+                    let items: Vec<Value> = items
                         .iter()
                         .enumerate()
                         .map(|(i, v)| self.at(Step::Index(i as u64), v, &t))
                         .collect::<Result<_, _>>()?;
+                    // Parts whose type is left open may still differ.
+                    if t.has_dynamic() && distinct_types(items.iter()).len() > 1 {
+                        return self.fail("all elements must be of one type, but parts of these have none in common");
+                    }
                     Ok((t, items))
                 }
                 _ => self.fail("all elements must be of one type, but these have none in common"),
