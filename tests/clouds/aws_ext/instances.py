@@ -200,6 +200,12 @@ class InstanceBackend:
             self.leaving.remove(instance)
             instance.release()
 
+    def replace_iam_instance_profile_association(self, *args, **kwargs):
+        """Moto changes the association but not what the instance reports."""
+        association = super().replace_iam_instance_profile_association(*args, **kwargs)
+        association.instance.iam_instance_profile = association.iam_instance_profile
+        return association
+
     def terminate_instances(self, instance_ids):
         """Terminates all or, when one is unknown or protected, none."""
         for instance in self.get_multi_instances_by_id(instance_ids):
