@@ -1,6 +1,7 @@
 //! The built-in functions: one file per family, one plain Rust function each. This file has what the evaluator calls:
 //! finding a function by name and calling it with values; `signature.rs` turns the Rust signatures into parameters.
 
+mod charset;
 mod collection;
 mod crypto;
 mod csv;
@@ -18,6 +19,8 @@ mod set;
 mod signature;
 mod string;
 mod types;
+mod yaml;
+mod yaml_writer;
 
 use crate::lang::convert::{ConvertError, convert};
 use gpuform_schema::number::Number;
@@ -230,6 +233,7 @@ fn capitalized(message: &str) -> String {
 
 static FUNCTIONS: LazyLock<BTreeMap<&'static str, Function>> = LazyLock::new(|| {
     let families = [
+        charset::functions(),
         collection::functions(),
         crypto::functions(),
         csv::functions(),
@@ -244,6 +248,7 @@ static FUNCTIONS: LazyLock<BTreeMap<&'static str, Function>> = LazyLock::new(|| 
         string::functions(),
         types::functions(),
         types::special(),
+        yaml::functions(),
     ];
     families.into_iter().flatten().map(|f| (f.name, f)).collect()
 });
