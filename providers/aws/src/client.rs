@@ -152,6 +152,7 @@ impl Aws {
 
     pub fn ignores_tag(&self, key: &str) -> bool {
         key.starts_with("aws:")
+            || key == crate::once::TOKEN_TAG
             || self.ignored_keys.iter().any(|k| k == key)
             || self.ignored_prefixes.iter().any(|p| key.starts_with(p.as_str()))
     }

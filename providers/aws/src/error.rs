@@ -14,7 +14,8 @@ pub trait Answer<T> {
     /// `doing` completes the summary: `Creating the VPC` becomes `Creating the VPC failed`.
     ///
     /// # Errors
-    /// Of kind "not found" where the code says that the object does not exist; with the API's code in any case.
+    /// Of kind "not found" where the code says that the object does not exist; with the API's code in any case
+    /// (`NoAnswer` where there was no answer that could be understood).
     fn or_fail(self, doing: &str) -> Result<T>;
 }
 
@@ -27,7 +28,9 @@ where
         self.map_err(|e| {
             let summary = format!("{doing} failed");
             let Some(service) = e.as_service_error() else {
-                return Error::new(summary).detail(unanswered(&e));
+                let error = Error::new(summary).detail(unanswered(&e));
+                let sent = !matches!(e, SdkError::ConstructionFailure(_));
+                return if sent { error.code("NoAnswer") } else { error };
             };
             let code = service.code().unwrap_or("Unknown").to_owned();
             let message = service.message().unwrap_or("AWS gave no further explanation.");

@@ -7,6 +7,9 @@ mod client;
 mod config;
 mod ec2;
 mod error;
+mod kms;
+mod once;
+mod sts;
 mod tags;
 
 use client::Aws;
@@ -33,26 +36,44 @@ impl gpuform_provider_sdk::Provider for Provider {
 
     fn resources(&self) -> Vec<ResourceEntry<Aws>> {
         vec![
-            resource::<ec2::vpc::Vpc>(),
-            resource::<ec2::instance::Instance>(),
             resource::<autoscaling::group::AutoscalingGroup>(),
             resource::<autoscaling::policy::AutoscalingPolicy>(),
             resource::<ec2::ami_from_instance::AmiFromInstance>(),
-            resource::<ec2::ebs_volume::EbsVolume>(),
             resource::<ec2::ebs_snapshot::EbsSnapshot>(),
+            resource::<ec2::ebs_volume::EbsVolume>(),
+            resource::<ec2::eip::Eip>(),
+            resource::<ec2::instance::Instance>(),
+            resource::<ec2::internet_gateway::InternetGateway>(),
             resource::<ec2::key_pair::KeyPair>(),
             resource::<ec2::launch_template::LaunchTemplate>(),
+            resource::<ec2::nat_gateway::NatGateway>(),
+            resource::<ec2::network_acl::NetworkAcl>(),
             resource::<ec2::placement_group::PlacementGroup>(),
+            resource::<ec2::route::Route>(),
+            resource::<ec2::route_table::RouteTable>(),
+            resource::<ec2::route_table_association::RouteTableAssociation>(),
+            resource::<ec2::security_group::SecurityGroup>(),
+            resource::<ec2::security_group_rule::EgressRule>(),
+            resource::<ec2::security_group_rule::IngressRule>(),
+            resource::<ec2::subnet::Subnet>(),
             resource::<ec2::volume_attachment::VolumeAttachment>(),
+            resource::<ec2::vpc::Vpc>(),
+            resource::<kms::alias::Alias>(),
+            resource::<kms::key::Key>(),
         ]
     }
 
     fn data_sources(&self) -> Vec<DataSourceEntry<Aws>> {
         vec![
             data_source::<ec2::ami_data::Ami>(),
+            data_source::<ec2::availability_zones_data::AvailabilityZones>(),
             data_source::<ec2::instance_type_data::InstanceType>(),
             data_source::<ec2::offerings_data::InstanceTypeOfferings>(),
             data_source::<ec2::spot_price_data::SpotPrice>(),
+            data_source::<ec2::subnets_data::Subnets>(),
+            data_source::<ec2::vpc_data::VpcData>(),
+            data_source::<sts::caller_identity::CallerIdentity>(),
+            data_source::<sts::region::Region>(),
         ]
     }
 }

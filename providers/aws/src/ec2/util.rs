@@ -18,7 +18,7 @@ pub fn list(attr: &Attr<Set<String>>) -> Option<Vec<String>> {
 }
 
 /// A filter of a Describe call.
-pub fn filter(name: &str, value: &str) -> Filter {
+pub fn filter(name: &str, value: impl Into<String>) -> Filter {
     Filter::builder().name(name).values(value).build()
 }
 

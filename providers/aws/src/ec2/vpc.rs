@@ -119,10 +119,10 @@ impl Resource for Vpc {
         };
         self.ipv6_cidr_block.set(ipv6.and_then(|a| a.ipv6_cidr_block()).unwrap_or_default());
         self.ipv6_association_id.set(ipv6.and_then(|a| a.association_id()).unwrap_or_default());
-        self.enable_dns_support.set(get(aws, &id, VpcAttributeName::EnableDnsSupport).await?);
-        self.enable_dns_hostnames.set(get(aws, &id, VpcAttributeName::EnableDnsHostnames).await?);
+        self.enable_dns_support.set(attribute(aws, &id, VpcAttributeName::EnableDnsSupport).await?);
+        self.enable_dns_hostnames.set(attribute(aws, &id, VpcAttributeName::EnableDnsHostnames).await?);
         self.enable_network_address_usage_metrics
-            .set(get(aws, &id, VpcAttributeName::EnableNetworkAddressUsageMetrics).await?);
+            .set(attribute(aws, &id, VpcAttributeName::EnableNetworkAddressUsageMetrics).await?);
         let of_vpc = || Filter::builder().name("vpc-id").values(&id).build();
         let default = || Filter::builder().name("default").values("true").build();
         let acls = aws.ec2.describe_network_acls().filters(of_vpc()).filters(default()).send().await;
@@ -213,7 +213,8 @@ async fn set(aws: &Aws, id: &str, name: VpcAttributeName, value: bool) -> Result
     request.send().await.or_fail("Changing the VPC").map(drop)
 }
 
-async fn get(aws: &Aws, id: &str, name: VpcAttributeName) -> Result<bool> {
+/// One of the attributes that have a call of their own.
+pub async fn attribute(aws: &Aws, id: &str, name: VpcAttributeName) -> Result<bool> {
     let answer = aws.ec2.describe_vpc_attribute().vpc_id(id).attribute(name).send().await;
     let answer = answer.or_fail("Reading the VPC's attributes")?;
     let value =

@@ -1,0 +1,4 @@
+//! Resources of AWS KMS.
+
+pub mod alias;
+pub mod key;
