@@ -7,7 +7,7 @@ use aws_smithy_types::error::metadata::ProvideErrorMetadata;
 use gpuform_provider_sdk::prelude::*;
 
 /// Codes that mean "there is no such object" without saying so in their name.
-const GONE: &[&str] = &["NoSuchEntity", "NoSuchBucket", "NoSuchKey", "NotFound", "404"];
+const GONE: &[&str] = &["NoSuchEntity", "NoSuchBucket", "NoSuchKey", "404"];
 
 /// Turns the answer of an SDK call into the provider's result.
 pub trait Answer<T> {
@@ -35,7 +35,7 @@ where
             let code = service.code().unwrap_or("Unknown").to_owned();
             let message = service.message().unwrap_or("AWS gave no further explanation.");
             let gone = GONE.contains(&code.as_str())
-                || code.ends_with(".NotFound")
+                || code.ends_with("NotFound")
                 || code.ends_with("NotFoundException")
                 || (code == "ValidationError" && message.contains("not found"));
             let error = if gone { Error::not_found(summary) } else { Error::new(summary) };
