@@ -1,1 +1,49 @@
-fn main() {}
+//! `cargo xtask`: the tasks of a checkout. One file per task (`quickstart`, `test`); the others are what tasks share:
+//! the workspace's folders and executables, the Python environment, the cloud on loopback, and child processes that
+//! never outlive the task.
+
+mod cloud;
+mod process;
+mod python;
+mod quickstart;
+mod test;
+mod workspace;
+
+use std::process::ExitCode;
+
+/// A task that cannot go on: the message for the user.
+pub type Result<T = ()> = std::result::Result<T, String>;
+
+const HELP: &str = "\
+Tasks of this checkout:
+
+  cargo xtask quickstart [--keep] [--release]
+      Builds gpuform and its AWS provider, starts an AWS API on this machine, and takes examples/quickstart from
+      init to destroy. No account is needed and nothing costs anything.
+        --keep      leaves the stack running, says how to go on, and ends with Ctrl-C
+        --release   an optimised build (takes longer)
+
+  cargo xtask test [ARGUMENTS OF cargo test]
+      Runs every test. With arguments, only those tests: cargo xtask test --test examples
+";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let outcome = match arguments.split_first() {
+        Some((task, rest)) if task == "quickstart" => quickstart::run(rest),
+        Some((task, rest)) if task == "test" => test::run(rest),
+        Some((help, _)) if ["help", "-h", "--help"].contains(&help.as_str()) => {
+            print!("{HELP}");
+            Ok(())
+        }
+        Some((other, _)) => Err(format!("there is no task \"{other}\".\n\n{HELP}")),
+        None => Err(HELP.to_owned()),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("\n{message}");
+            ExitCode::FAILURE
+        }
+    }
+}
