@@ -8,7 +8,7 @@ use gpuform_provider_sdk::prelude::*;
 use std::collections::BTreeSet;
 
 /// A rule of a security group.
-#[derive(Model, Clone, PartialEq, Default)]
+#[derive(Model, Clone, PartialEq, Default, Debug)]
 pub struct Rule {
     /// IPv4 ranges.
     #[attr(optional)]

@@ -210,8 +210,9 @@ impl Subnet {
     /// Brings the attributes from `prior` to `self`; the API takes one at a time.
     async fn modify(&self, aws: &Aws, prior: &Subnet, id: &str) -> Result<()> {
         type Request = ModifySubnetAttributeFluentBuilder;
+        type Setter = fn(Request, aws_sdk_ec2::types::AttributeBooleanValue) -> Request;
         let value = super::net::boolean;
-        let flags: [(&Attr<bool>, &Attr<bool>, fn(Request, aws_sdk_ec2::types::AttributeBooleanValue) -> Request); 5] = [
+        let flags: [(&Attr<bool>, &Attr<bool>, Setter); 5] = [
             (
                 &self.assign_ipv6_address_on_creation,
                 &prior.assign_ipv6_address_on_creation,
