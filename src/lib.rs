@@ -8,6 +8,7 @@ pub mod cli;
 pub mod config;
 pub mod diag;
 pub mod engine;
+pub mod install;
 pub mod lang;
 pub mod plugin;
 pub mod state;

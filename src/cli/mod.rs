@@ -1,3 +1,200 @@
-//! The command line: one file per command, argument forms, and views (human, JSON).
+//! The command line: one file per command, argument forms, and views (human, JSON). This file knows the commands and
+//! hands over to them; `context.rs` is what they get from the outside.
 
+pub mod args;
+pub mod backends;
+pub mod commands;
 pub mod console;
+pub mod context;
+mod log;
+pub mod operation;
+pub mod project;
+pub mod prompt;
+pub mod recovery;
+pub mod view;
+
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use context::{Context, Environment};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use tokio_util::sync::CancellationToken;
+
+/// What a command ends with: its exit code.
+pub type Exit = u8;
+
+/// Success.
+pub const OK: Exit = 0;
+/// Errors, already shown.
+pub const FAILED: Exit = 1;
+
+/// Declarative infrastructure for GPU clouds: the Terraform language, state and providers.
+#[derive(Parser, Debug)]
+#[command(name = "gpuform", disable_version_flag = true, disable_help_subcommand = true, subcommand_required = true)]
+#[command(arg_required_else_help = true, max_term_width = 120)]
+struct Cli {
+    /// Switch to this directory before anything else.
+    #[arg(long, value_name = "DIR", global = true)]
+    chdir: Option<PathBuf>,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand, Debug)]
+enum Command {
+    Init(commands::init::Init),
+    Validate(commands::validate::Validate),
+    Plan(commands::plan::Plan),
+    Apply(commands::apply::Apply),
+    Destroy(commands::apply::Destroy),
+    Refresh(commands::apply::Refresh),
+    Show(commands::show::Show),
+    Output(commands::output::Output),
+    #[command(subcommand)]
+    State(commands::state::State),
+    Taint(commands::state::Taint),
+    Untaint(commands::state::Untaint),
+    Import(commands::import::Import),
+    Console(commands::console::Console),
+    Providers(commands::providers::Providers),
+    #[command(subcommand)]
+    Workspace(commands::workspace::Workspace),
+    ForceUnlock(commands::force_unlock::ForceUnlock),
+    Get(commands::get::Get),
+    #[command(subcommand)]
+    Metadata(commands::metadata::Metadata),
+    Version(commands::version::Version),
+}
+
+/// Runs the program and gives its exit code.
+pub fn main() -> ExitCode {
+    let env = Environment::of_process();
+    let original = match std::env::current_dir() {
+        Ok(d) => d,
+        Err(e) => {
+            eprintln!("Error: the working directory cannot be used: {e}");
+            return ExitCode::FAILURE;
+        }
+    };
+    let args = match with_environment_args(std::env::args().skip(1).collect(), &env) {
+        Ok(args) => args,
+        Err(e) => {
+            eprintln!("Error: {e}");
+            return ExitCode::FAILURE;
+        }
+    };
+    let args = std::iter::once("gpuform".to_owned()).chain(args::normalize(args));
+    let matches = match Cli::command().try_get_matches_from(args) {
+        Ok(m) => m,
+        Err(e) => return usage(&e),
+    };
+    let cli = match Cli::from_arg_matches(&matches) {
+        Ok(c) => c,
+        Err(e) => return usage(&e),
+    };
+    let dir = cli.chdir.as_ref().map_or(original.clone(), |d| original.join(d));
+    if cli.chdir.is_some() {
+        if let Err(e) = std::env::set_current_dir(&dir) {
+            eprintln!("Error: cannot switch to {}: {e}", dir.display());
+            return ExitCode::FAILURE;
+        }
+    }
+    let runtime = match tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build() {
+        Ok(r) => r,
+        Err(e) => {
+            eprintln!("Error: the program cannot start its threads: {e}");
+            return ExitCode::FAILURE;
+        }
+    };
+    let stop = CancellationToken::new();
+    let mut context = Context::new(env, original, dir, stop.clone());
+    let code = runtime.block_on(async {
+        watch_interrupts(stop);
+        dispatch(&mut context, cli.command, &matches).await
+    });
+    runtime.shutdown_background();
+    ExitCode::from(code)
+}
+
+async fn dispatch(cx: &mut Context, command: Command, matches: &clap::ArgMatches) -> Exit {
+    let matches = matches.subcommand().map_or(matches, |(_, m)| m);
+    match command {
+        Command::Init(c) => c.run(cx, matches).await,
+        Command::Validate(c) => c.run(cx).await,
+        Command::Plan(c) => c.run(cx, matches).await,
+        Command::Apply(c) => c.run(cx, matches).await,
+        Command::Destroy(c) => c.run(cx, matches).await,
+        Command::Refresh(c) => c.run(cx, matches).await,
+        Command::Show(c) => c.run(cx).await,
+        Command::Output(c) => c.run(cx).await,
+        Command::State(c) => c.run(cx).await,
+        Command::Taint(c) => c.run(cx).await,
+        Command::Untaint(c) => c.run(cx).await,
+        Command::Import(c) => c.run(cx, matches).await,
+        Command::Console(c) => c.run(cx, matches).await,
+        Command::Providers(c) => c.run(cx).await,
+        Command::Workspace(c) => c.run(cx).await,
+        Command::ForceUnlock(c) => c.run(cx).await,
+        Command::Get(c) => c.run(cx).await,
+        Command::Metadata(c) => c.run(cx),
+        Command::Version(c) => c.run(cx),
+    }
+}
+
+/// The first interrupt stops gracefully: what runs may finish and is recorded. The second ends the program at once;
+/// the journal then says what was under way.
+fn watch_interrupts(stop: CancellationToken) {
+    tokio::spawn(async move {
+        let mut seen = 0;
+        let Ok(mut term) = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) else { return };
+        loop {
+            tokio::select! {
+                r = tokio::signal::ctrl_c() => if r.is_err() { return },
+                _ = term.recv() => {}
+            }
+            seen += 1;
+            if seen > 1 {
+                eprintln!("\nStopped at once. Operations that were under way are in the journal; the next command says more.");
+                std::process::exit(i32::from(FAILED));
+            }
+            eprintln!(
+                "\nInterrupt received. Waiting for running operations to finish; a second interrupt stops at once (then \
+                 the journal tells the next run what was under way)."
+            );
+            stop.cancel();
+        }
+    });
+}
+
+/// `TF_CLI_ARGS` goes before the arguments of every command, `TF_CLI_ARGS_plan` before those of `plan`.
+fn with_environment_args(mut args: Vec<String>, env: &Environment) -> Result<Vec<String>, String> {
+    let Some(at) = args.iter().position(|a| !a.starts_with('-')) else { return Ok(args) };
+    let command = args[at].replace('-', "_");
+    let mut extra = Vec::new();
+    for name in ["TF_CLI_ARGS".to_owned(), format!("TF_CLI_ARGS_{command}")] {
+        if let Some(text) = env.get(&name) {
+            extra.extend(shlex::split(text).ok_or(format!("{name} has a quote that does not end."))?);
+        }
+    }
+    args.splice(at + 1..at + 1, extra);
+    Ok(args)
+}
+
+fn usage(e: &clap::Error) -> ExitCode {
+    use clap::error::ErrorKind;
+    match e.kind() {
+        ErrorKind::DisplayHelp => {
+            let _ = e.print();
+            ExitCode::SUCCESS
+        }
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            let _ = e.print();
+            ExitCode::from(127)
+        }
+        _ => {
+            let text = e.render().to_string();
+            let text = text.strip_prefix("error: ").unwrap_or(&text);
+            eprintln!("\nError: {text}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -9,6 +9,7 @@ mod module;
 mod names;
 pub mod source;
 mod tree;
+pub mod variables;
 pub mod version;
 
 pub use tree::{LoadOptions, ModuleRequest, ModuleResolver, load};

@@ -2,7 +2,470 @@
 //!
 //! It neither prints nor reads the environment: everything it needs comes in through its options, everything it has to
 //! say goes out as events, diagnostics, plans and states. It knows no cloud: providers are reached through
-//! [`crate::plugin::Provider`] only.
+//! [`crate::plugin::Provider`] only. The three ways to run it are [`validate`], [`plan`] and [`apply`].
 
+pub mod checks;
+mod ephemeral;
 pub mod events;
+pub mod execution;
+mod executor;
+mod expand;
+mod import;
+mod look;
+pub mod moved;
+pub mod objects;
 pub mod plan;
+pub mod plan_file;
+mod planner;
+pub mod program;
+pub mod providers;
+mod provision;
+pub mod runtime;
+pub mod recover;
+mod schedule;
+mod stored;
+mod targets;
+mod triggers;
+mod validate;
+mod walk;
+
+pub use executor::client_token;
+pub use look::console;
+
+use crate::addr::{AbsProviderConfig, ResourceInstance, Target};
+use crate::config::model::{Config, Module};
+use crate::diag::{Diagnostic, Diagnostics, Result as DiagResult};
+use crate::engine::events::{Event, Events};
+use crate::engine::execution::Execution;
+use crate::engine::executor::Executor;
+use crate::engine::plan::{Action, Counts, OutputChange, Plan, PlanMode};
+use crate::engine::planner::{Planner, PlannerInput};
+use crate::engine::program::Program;
+use crate::engine::providers::ProviderPool;
+use crate::engine::runtime::{Place, ProviderFunctions, Runtime};
+use crate::engine::targets::Targets;
+use crate::engine::walk::{Phase, Walk};
+use crate::lang::syntax::Call;
+use crate::state::journal::Journal;
+use crate::state::{OutputValue, State};
+use gpuform_schema::{Marks, Str, Value};
+use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
+use tokio_util::sync::CancellationToken;
+
+/// What every run needs.
+#[derive(Clone)]
+pub struct Session {
+    pub pool: Arc<ProviderPool>,
+    pub events: Arc<dyn Events>,
+    /// Cancelled when no new operation may begin.
+    pub stop: CancellationToken,
+    /// Ceiling for concurrent operations of provider processes.
+    pub parallelism: usize,
+    pub place: Place,
+}
+
+/// What a plan is asked for.
+#[derive(Clone, Default)]
+pub struct PlanOptions {
+    pub mode: PlanMode,
+    /// Read the current state of objects from their providers.
+    pub refresh: bool,
+    pub targets: Vec<Target>,
+    pub excludes: Vec<Target>,
+    pub force_replace: Vec<ResourceInstance>,
+    /// Imports besides those of `import` blocks.
+    pub imports: Vec<(ResourceInstance, String)>,
+    /// Root variables given from outside, converted to their types.
+    pub variables: BTreeMap<Str, Value>,
+    /// For `plantimestamp()`, RFC 3339.
+    pub timestamp: String,
+}
+
+/// Calls provider functions through the pool, blocking the evaluating thread.
+struct PoolFunctions(Arc<ProviderPool>);
+
+impl ProviderFunctions for PoolFunctions {
+    fn call(&self, module: &Module, call: &Call, arguments: &[Value]) -> DiagResult<Value> {
+        let fail = |summary: &str, detail: String| {
+            Err(Box::new(Diagnostic::error(summary, detail).at(call.name_range)))
+        };
+        let mut parts = call.name.splitn(3, "::").skip(1);
+        let (Some(local), Some(function)) = (parts.next(), parts.next()) else {
+            return fail("Unknown provider function", format!("\"{}\" is not the name of a provider function.", call.name));
+        };
+        let provider = match module.required_providers.get(local) {
+            Some(r) => r.source.clone(),
+            None => crate::addr::Provider::implied(local),
+        };
+        let pool = self.0.clone();
+        let arguments = arguments.to_vec();
+        let name = function.to_owned();
+        let run = async move {
+            let p = match pool.unconfigured(&provider).await {
+                Ok(p) => p,
+                Err(d) => return Err(d.into_iter().next()),
+            };
+            let Some(signature) = p.function(&name) else { return Err(None) };
+            Ok(functions::call(&*p, &name, &signature, arguments).await)
+        };
+        let result = tokio::task::block_in_place(|| tokio::runtime::Handle::current().block_on(run));
+        match result {
+            Ok(Ok(v)) => Ok(v),
+            Ok(Err((argument, message))) => {
+                let mut d = Diagnostic::error(
+                    if argument.is_some() { "Invalid function argument" } else { "Error in function call" },
+                    format!("{}: {message}", call.name),
+                );
+                d.subject = Some(argument.and_then(|a| call.args.get(a)).map_or(call.name_range, |e| e.range));
+                d.function = Some(call.name.to_string());
+                Err(Box::new(d))
+            }
+            Err(Some(d)) => Err(Box::new(d.at(call.name_range))),
+            Err(None) => fail(
+                "Unknown provider function",
+                format!("The provider \"{local}\" has no function \"{function}\"."),
+            ),
+        }
+    }
+}
+
+mod functions {
+    //! Calls of provider-defined functions: arguments are converted and null or unknown ones handled as declared.
+
+    use crate::lang::convert::convert;
+    use crate::plugin::Provider;
+    use gpuform_schema::schema::{FunctionParameter, FunctionSignature};
+    use gpuform_schema::{Marks, Value};
+
+    pub async fn call(
+        provider: &dyn Provider,
+        name: &str,
+        signature: &FunctionSignature,
+        arguments: Vec<Value>,
+    ) -> Result<Value, (Option<usize>, String)> {
+        let parameter = |i: usize| -> Option<&FunctionParameter> {
+            signature.parameters.get(i).or(signature.variadic.as_ref())
+        };
+        if arguments.len() < signature.parameters.len() {
+            let missing = &signature.parameters[arguments.len()].name;
+            return Err((None, format!("the argument \"{missing}\" is missing.")));
+        }
+        let mut marks = Marks::NONE;
+        let mut values = Vec::with_capacity(arguments.len());
+        let mut unknown = false;
+        for (i, a) in arguments.into_iter().enumerate() {
+            let Some(p) = parameter(i) else {
+                return Err((Some(i), format!("at most {} arguments are accepted.", signature.parameters.len())));
+            };
+            let plain = a.unmark_deep(&mut marks);
+            let v = convert(&plain, &p.ty).map_err(|e| (Some(i), format!("invalid value for \"{}\": {e}.", p.name)))?;
+            if v.is_null() && !p.allow_null {
+                return Err((Some(i), format!("the argument \"{}\" must not be null.", p.name)));
+            }
+            unknown |= !v.is_wholly_known() && !p.allow_unknown;
+            values.push(v);
+        }
+        if unknown {
+            return Ok(Value::unknown(signature.return_type.clone()).with_marks(marks));
+        }
+        provider.call_function(name, values).await.map(|v| v.with_marks(marks))
+    }
+}
+
+impl Session {
+    fn walk(
+        &self,
+        phase: Phase,
+        program: Arc<Program>,
+        timestamp: Option<String>,
+        variables: BTreeMap<Str, Value>,
+        included: Option<HashSet<petgraph::graph::NodeIndex>>,
+    ) -> Walk {
+        let functions = Arc::new(PoolFunctions(self.pool.clone()));
+        let runtime = Runtime::new(program, &self.place, timestamp, phase.is_apply(), functions);
+        Walk::new(
+            phase,
+            runtime,
+            self.pool.clone(),
+            self.events.clone(),
+            self.stop.clone(),
+            self.parallelism,
+            variables,
+            included,
+        )
+    }
+}
+
+/// Checks a configuration with its providers' schemas, without a state and without configuring anything.
+pub async fn validate(session: &Session, config: &Config) -> Diagnostics {
+    let mut diags = Diagnostics::new();
+    let Some(program) = Program::build(config, &session.pool, [], &mut diags).await else { return diags };
+    let walk = session.walk(Phase::Validate, Arc::new(program), None, BTreeMap::new(), None);
+    walk.run(&validate::Validator).await;
+    diags.extend(walk.take_diagnostics());
+    diags
+}
+
+/// Makes a plan. With errors there may still be a partial plan, marked as such.
+pub async fn plan(
+    session: &Session,
+    config: &Config,
+    state: &State,
+    options: &PlanOptions,
+) -> (Option<Plan>, Diagnostics) {
+    let mut diags = Diagnostics::new();
+    let previous_state = state.clone();
+    let mut state = state.clone();
+    let moved = moved::apply(config, &mut state);
+    let needed: HashSet<AbsProviderConfig> = state
+        .resources()
+        .filter(|(a, _)| a.resource.mode == crate::addr::Mode::Managed)
+        .map(|(_, r)| r.provider.clone())
+        .collect();
+    let known: Vec<AbsProviderConfig> = {
+        let mut v: Vec<_> = needed.into_iter().filter(|p| is_available(config, p)).collect();
+        v.sort();
+        v
+    };
+    let Some(program) = Program::build(config, &session.pool, known, &mut diags).await else { return (None, diags) };
+    let program = Arc::new(program);
+    let destroy = options.mode == PlanMode::Destroy;
+    let mut targets = Targets::new(options.targets.clone(), options.excludes.clone(), destroy);
+    let included = targets.select(&program);
+    let complete = targets.is_empty();
+    let input = PlannerInput {
+        mode: options.mode,
+        refresh: options.refresh,
+        force_replace: options.force_replace.iter().cloned().collect(),
+        imports: options.imports.clone(),
+        targets,
+        moved,
+        forget: moved::Forget::from_config(config),
+    };
+    let planner = Planner::new(input, state);
+    let phase = if destroy { Phase::PlanDestroy } else { Phase::Plan };
+    let walk =
+        session.walk(phase, program.clone(), Some(options.timestamp.clone()), options.variables.clone(), included);
+    walk.run(&planner).await;
+    if !session.stop.is_cancelled() {
+        planner.orphans(&walk).await;
+    }
+    ephemeral::close_all(&walk).await;
+    let outputs = output_changes(&walk, &previous_state, options.mode);
+    if session.stop.is_cancelled() {
+        walk.report_all(executor::stopped());
+    }
+    diags.extend(walk.take_diagnostics());
+    let mut work = planner.finish();
+    work.changes.sort_by(|a, b| (&a.addr, a.deposed).cmp(&(&b.addr, b.deposed)));
+    work.drift.sort_by(|a, b| (&a.addr, a.deposed).cmp(&(&b.addr, b.deposed)));
+    let plan = Plan {
+        mode: options.mode,
+        variables: options.variables.clone(),
+        changes: work.changes,
+        drift: work.drift,
+        outputs,
+        prior_state: work.state,
+        previous_state,
+        checks: walk.checks.results(),
+        relevant_attributes: Vec::new(),
+        targets: options.targets.clone(),
+        excludes: options.excludes.clone(),
+        force_replace: options.force_replace.clone(),
+        timestamp: options.timestamp.clone(),
+        errored: diags.has_errors(),
+        complete,
+        providers: program.providers.iter().map(|p| p.addr.provider.clone()).collect(),
+    };
+    (Some(plan), diags)
+}
+
+/// Whether a provider configuration that the state names is there: declared, or implied by the root module.
+fn is_available(config: &Config, p: &AbsProviderConfig) -> bool {
+    fn find<'a>(
+        node: &'a crate::config::model::ModuleNode,
+        path: &[Str],
+    ) -> Option<&'a crate::config::model::ModuleNode> {
+        let Some((name, rest)) = path.split_first() else { return Some(node) };
+        let slot = node.module.calls.get_index_of(name)?;
+        find(node.children.get(slot)?, rest)
+    }
+    if p.module.is_root() && p.alias.is_none() {
+        return true;
+    }
+    find(&config.root, &p.module.0).is_some_and(|n| n.providers.values().any(|a| a == p))
+}
+
+/// Imports one object into a copy of the state.
+///
+/// # Errors
+/// The resource is not declared, or the object cannot be imported.
+pub async fn import(
+    session: &Session,
+    config: &Config,
+    state: &State,
+    variables: BTreeMap<Str, Value>,
+    timestamp: String,
+    addr: ResourceInstance,
+    id: String,
+) -> Result<(State, Diagnostics), Diagnostics> {
+    let options = PlanOptions {
+        mode: PlanMode::RefreshOnly,
+        refresh: true,
+        targets: vec![Target::Instance(addr.clone())],
+        imports: vec![(addr.clone(), id)],
+        variables,
+        timestamp,
+        ..PlanOptions::default()
+    };
+    let declared = {
+        let mut node = Some(&config.root);
+        for name in addr.module.module().0.iter() {
+            node = node.and_then(|n| n.children.get(n.module.calls.get_index_of(name)?));
+        }
+        node.is_some_and(|n| n.module.resources.contains_key(&addr.resource))
+    };
+    if !declared {
+        return Err(Diagnostic::error(
+            "Resource address does not exist in the configuration",
+            format!(
+                "An object can be imported only into a resource that is written: add this to the configuration first.\n\nresource \
+                 \"{}\" \"{}\" {{\n  # arguments of the object\n}}",
+                addr.resource.ty, addr.resource.name
+            ),
+        )
+        .into());
+    }
+    let (plan, diags) = plan(session, config, state, &options).await;
+    match plan {
+        Some(plan) if !diags.has_errors() && plan.prior_state.get(&addr).is_some() => {
+            let mut state = plan.prior_state;
+            state.check_results.clone_from(&plan.previous_state.check_results);
+            Ok((state, diags))
+        }
+        Some(_) if !diags.has_errors() => Err(Diagnostic::error(
+            "Import had no effect",
+            format!("{addr} is not among the instances that the configuration asks for: check its index or key."),
+        )
+        .into()),
+        _ => Err(diags),
+    }
+}
+
+fn output_changes(walk: &Walk, state: &State, mode: PlanMode) -> BTreeMap<Str, OutputChange> {
+    let module = walk.program().modules[0].module();
+    let root = walk.runtime.root();
+    let mut changes = BTreeMap::new();
+    let marked = |o: &OutputValue| {
+        if o.sensitive { o.value.clone().with_marks(Marks::SENSITIVE) } else { o.value.clone() }
+    };
+    for (slot, (name, o)) in module.outputs.iter().enumerate() {
+        let stored = state.outputs.get(name);
+        let before = stored.map_or_else(Value::null, marked);
+        let after = if mode == PlanMode::Destroy {
+            Value::null()
+        } else {
+            match root.outputs[slot].get() {
+                Some(v) => v.unmark_deep(&mut Marks::default()),
+                None => continue,
+            }
+        };
+        let same = stored.map_or(after.is_null(), |s| s.value == after && s.sensitive == o.sensitive);
+        let action = match (stored, same) {
+            (_, true) => Action::NoOp,
+            (None, _) => Action::Create,
+            (Some(_), _) if after.is_null() => Action::Delete,
+            (Some(_), _) => Action::Update,
+        };
+        let after = if o.sensitive { after.with_marks(Marks::SENSITIVE) } else { after };
+        changes.insert(name.clone(), OutputChange { action, before, after, sensitive: o.sensitive });
+    }
+    for (name, stored) in state.outputs.iter().filter(|(n, _)| !module.outputs.contains_key(*n)) {
+        changes.insert(
+            name.clone(),
+            OutputChange {
+                action: Action::Delete,
+                before: marked(stored),
+                after: Value::null(),
+                sensitive: stored.sensitive,
+            },
+        );
+    }
+    changes
+}
+
+/// What an apply did.
+#[derive(Debug)]
+pub struct Applied {
+    /// The state to save, complete also after errors.
+    pub state: State,
+    pub counts: Counts,
+    pub diagnostics: Diagnostics,
+}
+
+/// Carries out a plan. Results are recorded in the journal as they come; the state is for the caller to save.
+pub async fn apply(session: &Session, config: &Config, plan: Plan, journal: Option<Arc<Journal>>) -> Applied {
+    let plan = Arc::new(plan);
+    let mut diags = Diagnostics::new();
+    let needed: HashSet<AbsProviderConfig> =
+        plan.changes.iter().map(|c| c.provider.clone()).filter(|p| is_available(config, p)).collect();
+    let mut needed: Vec<_> = needed.into_iter().collect();
+    needed.sort();
+    let failed = |diagnostics| Applied { state: plan.prior_state.clone(), counts: Counts::default(), diagnostics };
+    let Some(program) = Program::build(config, &session.pool, needed, &mut diags).await else { return failed(diags) };
+    let program = Arc::new(program);
+    let destroy = plan.mode == PlanMode::Destroy;
+    let mut targets = Targets::new(plan.targets.clone(), plan.excludes.clone(), destroy);
+    let included = targets.select(&program);
+    let execution = Execution::build(&program, &plan);
+    session.events.event(Event::ApplyBegins { operations: Execution::operations(&plan) });
+    let phase = if destroy { Phase::ApplyDestroy } else { Phase::Apply };
+    let walk = session.walk(phase, program.clone(), Some(plan.timestamp.clone()), plan.variables.clone(), included);
+    let executor = Executor::new(plan.clone(), execution, journal);
+    let graph = &executor.execution.graph;
+    if let Err(cycle) = petgraph::algo::toposort(graph, None) {
+        let step = graph[cycle.node_id()];
+        diags.push(Diagnostic::error(
+            "Circular order of operations",
+            format!(
+                "The changes cannot be brought into an order: {step:?} would have to wait for itself. Apply in two steps \
+                 with -target. This is a fault in gpuform; please report it with the configuration."
+            ),
+        ));
+        return failed(diags);
+    }
+    walk.run_graph(graph, |n| executor.step(&walk, n)).await;
+    ephemeral::close_all(&walk).await;
+    if session.stop.is_cancelled() && !walk.diagnostics().has_errors() {
+        walk.report_all(executor::stopped());
+    }
+    diags.extend(walk.take_diagnostics());
+    let (mut state, counts) = executor.finish();
+    store_outputs(&walk, &plan, &mut state);
+    let results = walk.checks.results();
+    state.check_results = if destroy && !state.has_resources() { Vec::new() } else { results };
+    Applied { state, counts, diagnostics: diags }
+}
+
+fn store_outputs(walk: &Walk, plan: &Plan, state: &mut State) {
+    let module = walk.program().modules[0].module();
+    let root = walk.runtime.root();
+    for (name, change) in &plan.outputs {
+        if change.action == Action::Delete && (plan.mode != PlanMode::Destroy || !state.has_resources()) {
+            state.outputs.remove(name);
+        }
+    }
+    if plan.mode == PlanMode::Destroy {
+        return;
+    }
+    for (slot, (name, o)) in module.outputs.iter().enumerate() {
+        let Some(value) = root.outputs[slot].get() else { continue };
+        let value = value.unmark_deep(&mut Marks::default());
+        if value.is_null() {
+            state.outputs.remove(name);
+        } else if value.is_wholly_known() {
+            state.outputs.insert(name.clone(), OutputValue { value, sensitive: o.sensitive });
+        }
+    }
+}

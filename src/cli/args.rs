@@ -1,0 +1,181 @@
+//! The forms of arguments: Terraform's single-dash flags are brought into the double-dash form that clap reads, and
+//! the flags that several commands share are defined once.
+
+use crate::addr::{ResourceInstance, Target};
+use clap::{ArgAction, Args};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Brings `-flag`, `-flag=x` and `--flag` into one form. Single letters and everything after `--` stay as they are.
+pub fn normalize(args: impl IntoIterator<Item = String>) -> Vec<String> {
+    let mut out = Vec::new();
+    let mut args = args.into_iter();
+    while let Some(a) = args.next() {
+        if a == "--" {
+            out.push(a);
+            out.extend(args);
+            break;
+        }
+        let long = a.len() > 2 && a.starts_with('-') && !a.starts_with("--");
+        if long && a.as_bytes().get(1).is_some_and(u8::is_ascii_alphabetic) {
+            out.push(format!("-{a}"));
+        } else {
+            out.push(a);
+        }
+    }
+    out
+}
+
+/// `5s`, `1m30s`, `0`: as in Terraform's `-lock-timeout`.
+///
+/// # Errors
+/// What is wrong with the text.
+pub fn duration(text: &str) -> Result<Duration, String> {
+    if text == "0" {
+        return Ok(Duration::ZERO);
+    }
+    let mut total = 0.0;
+    let mut rest = text;
+    while !rest.is_empty() {
+        let digits = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
+        let (n, after) = rest.split_at(digits);
+        let unit = after.find(|c: char| c.is_ascii_digit()).unwrap_or(after.len());
+        let (u, after) = after.split_at(unit);
+        let n: f64 = n.parse().map_err(|_| format!("\"{text}\" is not a duration such as 30s or 5m"))?;
+        total += n * match u {
+            "ms" => 0.001,
+            "s" => 1.0,
+            "m" => 60.0,
+            "h" => 3600.0,
+            _ => return Err(format!("\"{text}\" is not a duration such as 30s or 5m")),
+        };
+        rest = after;
+    }
+    Duration::try_from_secs_f64(total).map_err(|_| format!("\"{text}\" is too long"))
+}
+
+fn target(text: &str) -> Result<Target, String> {
+    text.parse().map_err(|e: crate::addr::ParseError| e.0)
+}
+
+fn instance(text: &str) -> Result<ResourceInstance, String> {
+    text.parse().map_err(|e: crate::addr::ParseError| e.0)
+}
+
+/// Values of root variables, in the order in which they are given.
+#[derive(Args, Clone, Default, Debug)]
+pub struct Variables {
+    /// Set an input variable of the root module, as NAME=VALUE. May be repeated.
+    #[arg(long = "var", value_name = "NAME=VALUE", action = ArgAction::Append)]
+    pub var: Vec<String>,
+    /// Read input variables from a file. May be repeated.
+    #[arg(long = "var-file", value_name = "FILE", action = ArgAction::Append)]
+    pub var_file: Vec<PathBuf>,
+}
+
+/// A variable argument, in command line order.
+#[derive(Clone, Debug)]
+pub enum VariableArg {
+    Var(String),
+    File(PathBuf),
+}
+
+impl Variables {
+    /// Both kinds merged in the order in which they were written.
+    pub fn in_order(&self, matches: &clap::ArgMatches) -> Vec<VariableArg> {
+        let indices = |id: &str| matches.indices_of(id).map(|i| i.collect::<Vec<_>>()).unwrap_or_default();
+        let vars = indices("var").into_iter().zip(self.var.iter().cloned().map(VariableArg::Var));
+        let files = indices("var_file").into_iter().zip(self.var_file.iter().cloned().map(VariableArg::File));
+        let mut all: Vec<(usize, VariableArg)> = vars.chain(files).collect();
+        all.sort_by_key(|(i, _)| *i);
+        all.into_iter().map(|(_, v)| v).collect()
+    }
+}
+
+/// Locking of the state.
+#[derive(Args, Clone, Debug)]
+pub struct Lock {
+    /// Hold a lock on the state while it is used.
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value = "true", action = ArgAction::Set)]
+    pub lock: bool,
+    /// How long to wait for a lock that somebody else holds, e.g. 30s.
+    #[arg(long, value_name = "DURATION", default_value = "0s", value_parser = duration)]
+    pub lock_timeout: Duration,
+}
+
+/// Where a local state is kept (for the local backend only).
+#[derive(Args, Clone, Default, Debug)]
+pub struct StateFiles {
+    /// Read the state from this file.
+    #[arg(long, value_name = "FILE")]
+    pub state: Option<PathBuf>,
+    /// Write the state to this file.
+    #[arg(long, value_name = "FILE")]
+    pub state_out: Option<PathBuf>,
+    /// Where to keep the previous state; "-" for nowhere.
+    #[arg(long, value_name = "FILE")]
+    pub backup: Option<PathBuf>,
+}
+
+/// How output looks.
+#[derive(Args, Clone, Default, Debug)]
+pub struct Look {
+    /// Use no colours.
+    #[arg(long)]
+    pub no_color: bool,
+    /// Print machine-readable JSON, one message a line.
+    #[arg(long)]
+    pub json: bool,
+    /// Show warnings as one line each where there are no errors.
+    #[arg(long)]
+    pub compact_warnings: bool,
+}
+
+/// What to plan.
+#[derive(Args, Clone, Debug)]
+pub struct Planning {
+    /// Plan to destroy everything.
+    #[arg(long)]
+    pub destroy: bool,
+    /// Only bring the state up to date.
+    #[arg(long)]
+    pub refresh_only: bool,
+    /// Read the current state of objects first.
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value = "true", action = ArgAction::Set)]
+    pub refresh: bool,
+    /// Restrict the plan to an object and what it needs. May be repeated.
+    #[arg(long, value_name = "ADDRESS", action = ArgAction::Append, value_parser = target)]
+    pub target: Vec<Target>,
+    /// Leave out an object and what needs it. May be repeated.
+    #[arg(long, value_name = "ADDRESS", action = ArgAction::Append, value_parser = target)]
+    pub exclude: Vec<Target>,
+    /// Replace an object even if nothing requires it. May be repeated.
+    #[arg(long, value_name = "ADDRESS", action = ArgAction::Append, value_parser = instance)]
+    pub replace: Vec<ResourceInstance>,
+    #[command(flatten)]
+    pub variables: Variables,
+    /// Ask for missing input.
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value = "true", action = ArgAction::Set)]
+    pub input: bool,
+    /// How many provider operations may run at once.
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    pub parallelism: usize,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_forms_of_flags_are_the_same() {
+        let given = ["plan", "-out=p", "--json", "-var", "a=-1", "-x", "--", "-raw"].map(str::to_owned);
+        assert_eq!(normalize(given), ["plan", "--out=p", "--json", "--var", "a=-1", "-x", "--", "-raw"]);
+    }
+
+    #[test]
+    fn durations_are_read_as_in_go() {
+        assert_eq!(duration("1m30s"), Ok(Duration::from_secs(90)));
+        assert_eq!(duration("250ms"), Ok(Duration::from_millis(250)));
+        assert!(duration("soon").is_err() && duration("5").is_err());
+    }
+}

@@ -1,0 +1,362 @@
+//! `gpuform init`
+
+use crate::cli::args::{Lock, Variables};
+use crate::cli::backends::{self, LocalConfig};
+use crate::cli::context::Context;
+use crate::cli::project::{cli_settings, load_config};
+use crate::cli::{Exit, FAILED, OK, prompt};
+use crate::config::model::{Config, ModuleNode};
+use crate::config::version::Constraints;
+use crate::diag::{Diagnostic, Diagnostics};
+use crate::install::providers::{Installer, Outcome, Requirements};
+use crate::install::{lock_file, modules};
+use crate::state::store::{LockRequest, Store};
+
+/// Prepare a directory: modules, backend, providers. Safe to run again at any time.
+#[derive(clap::Args, Debug)]
+pub struct Init {
+    /// Set up the backend.
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value = "true", action = clap::ArgAction::Set)]
+    backend: bool,
+    /// An argument of the backend as NAME=VALUE, or a file with arguments. May be repeated.
+    #[arg(long, value_name = "NAME=VALUE|FILE")]
+    backend_config: Vec<String>,
+    /// Install modules.
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value = "true", action = clap::ArgAction::Set)]
+    get: bool,
+    /// Choose the newest acceptable versions, whatever the lock file says.
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value = "false", action = clap::ArgAction::Set)]
+    upgrade: bool,
+    /// Ask for missing input.
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value = "true", action = clap::ArgAction::Set)]
+    input: bool,
+    /// Take the existing state along to a changed backend.
+    #[arg(long)]
+    migrate_state: bool,
+    /// Use a changed backend and leave the existing state where it is.
+    #[arg(long, conflicts_with = "migrate_state")]
+    reconfigure: bool,
+    /// Do not ask whether to take the state along.
+    #[arg(long)]
+    force_copy: bool,
+    /// Look for provider packages in this directory alone. May be repeated.
+    #[arg(long, value_name = "DIR")]
+    plugin_dir: Vec<std::path::PathBuf>,
+    /// "readonly": fail rather than change the lock file.
+    #[arg(long, value_name = "MODE")]
+    lockfile: Option<String>,
+    /// Copy the content of a module into the empty directory first.
+    #[arg(long, value_name = "SOURCE")]
+    from_module: Option<String>,
+    /// Use no colours.
+    #[arg(long)]
+    no_color: bool,
+    /// Print machine-readable JSON, one message a line.
+    #[arg(long)]
+    json: bool,
+    /// Show warnings as one line each where there are no errors.
+    #[arg(long)]
+    compact_warnings: bool,
+    #[command(flatten)]
+    lock: Lock,
+    #[command(flatten)]
+    variables: Variables,
+}
+
+impl Init {
+    pub async fn run(self, cx: &mut Context, _: &clap::ArgMatches) -> Exit {
+        cx.style.color &= !self.no_color;
+        match self.prepare(cx).await {
+            Ok(warnings) => {
+                cx.show(&warnings, self.compact_warnings);
+                self.say(cx, "\ngpuform has been successfully initialized!");
+                if !cx.env.in_automation() {
+                    self.say(
+                        cx,
+                        "\nNext: \"gpuform plan\" shows what an apply would do. Run init again after changing modules, \
+                         providers or the backend; other commands will tell you to.",
+                    );
+                }
+                OK
+            }
+            Err(d) => {
+                cx.show(&d, self.compact_warnings);
+                FAILED
+            }
+        }
+    }
+
+    fn say(&self, cx: &Context, text: &str) {
+        if !self.json {
+            cx.println(text);
+        }
+    }
+
+    async fn prepare(&self, cx: &Context) -> Result<Diagnostics, Diagnostics> {
+        let mut warnings = Diagnostics::new();
+        if self.from_module.is_some() {
+            return Err(Diagnostic::error(
+                "Option not supported",
+                "-from-module is not supported: copy the module's files into this directory yourself.",
+            )
+            .into());
+        }
+        if is_empty(&cx.dir) {
+            self.say(cx, "gpuform initialized in an empty directory!\n\nThere are no configuration files here yet.");
+            return Ok(warnings);
+        }
+        if self.get {
+            let (installed, diags) = modules::install(std::path::Path::new("."), &cx.data_dir(), self.upgrade, &cx.sources);
+            if !installed.is_empty() {
+                self.say(cx, "Initializing modules...");
+                installed.iter().for_each(|line| self.say(cx, line));
+            }
+            if diags.has_errors() {
+                return Err(diags);
+            }
+            warnings.extend(diags);
+        }
+        let (config, diags) = load_config(cx, std::path::Path::new("."));
+        warnings.extend(diags);
+        let Some(config) = config else { return Err(warnings) };
+        if self.backend {
+            self.say(cx, "\nInitializing the backend...");
+            self.backend(cx, &config).await?;
+        }
+        self.say(cx, "\nInitializing provider plugins...");
+        warnings.extend(self.providers(cx, &config)?);
+        Ok(warnings)
+    }
+
+    // ---- backend
+
+    async fn backend(&self, cx: &Context, config: &Config) -> Result<(), Diagnostics> {
+        let data_dir = cx.data_dir();
+        let wanted = match &config.root.module.backend {
+            None => {
+                if !self.backend_config.is_empty() {
+                    let d = Diagnostic::warning(
+                        "Missing backend configuration",
+                        "-backend-config has no effect: the configuration has no backend block.",
+                    );
+                    cx.show(&d.into(), false);
+                }
+                None
+            }
+            Some(_) => {
+                let mut c = backends::local_config(config)?;
+                self.add_given(cx, &mut c)?;
+                Some(c)
+            }
+        };
+        let before = if backends::is_recorded(&data_dir) { Some(backends::recorded_config(&data_dir)?) } else { None };
+        if before == wanted {
+            return Ok(());
+        }
+        let first = before.is_none() && !has_state(cx).await?;
+        if !first && !self.reconfigure && !self.migrate_state && !self.force_copy && before.is_some() {
+            return Err(Diagnostic::error(
+                "Backend configuration changed",
+                "The backend is not the one that was used before. Run init with -migrate-state to take the existing state \
+                 along, or with -reconfigure to leave it where it is.",
+            )
+            .into());
+        }
+        if !self.reconfigure && !first {
+            self.migrate(cx, before.as_ref(), wanted.as_ref()).await?;
+        }
+        backends::record(&data_dir, wanted.as_ref())?;
+        if wanted.is_some() {
+            self.say(cx, "\nSuccessfully configured the backend \"local\"! gpuform will use it from now on.");
+        }
+        Ok(())
+    }
+
+    fn add_given(&self, cx: &Context, config: &mut LocalConfig) -> Result<(), Diagnostics> {
+        for given in &self.backend_config {
+            let pairs = match given.split_once('=') {
+                Some((name, value)) => vec![(name.trim().to_owned(), value.to_owned())],
+                None => self.from_file(cx, given)?,
+            };
+            for (name, value) in pairs {
+                match name.as_str() {
+                    "path" => config.path = Some(value),
+                    "workspace_dir" => config.workspace_dir = Some(value),
+                    _ => {
+                        return Err(Diagnostic::error(
+                            "Invalid backend configuration argument",
+                            format!("The backend \"local\" has no argument \"{name}\"; it has \"path\" and \"workspace_dir\"."),
+                        )
+                        .into());
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn from_file(&self, cx: &Context, name: &str) -> Result<Vec<(String, String)>, Diagnostics> {
+        let bytes = std::fs::read(cx.path(name)).map_err(|e| {
+            Diagnostics::from(Diagnostic::error("Backend configuration file cannot be read", format!("{name}: {e}.")))
+        })?;
+        let mut diags = Diagnostics::new();
+        let text = crate::lang::parse::decode(&bytes);
+        let file = cx.sources.add(name, &*text);
+        let body = crate::lang::parse::parse_file(&text, file, &mut diags);
+        let mut found = Vec::new();
+        for a in &body.attributes {
+            let ty = gpuform_schema::Type::String;
+            if let Some(v) = crate::lang::static_expr::constant(&a.expr, &ty, false, &mut diags) {
+                found.extend(v.as_str().map(|s| (a.name.to_string(), s.to_owned())));
+            }
+        }
+        if diags.has_errors() { Err(diags) } else { Ok(found) }
+    }
+
+    /// Copies the states of all workspaces from one place to another.
+    async fn migrate(
+        &self,
+        cx: &Context,
+        from: Option<&LocalConfig>,
+        to: Option<&LocalConfig>,
+    ) -> Result<(), Diagnostics> {
+        let usual = LocalConfig::default();
+        let (from, to) = (backends::at(cx, from.unwrap_or(&usual)), backends::at(cx, to.unwrap_or(&usual)));
+        let mut copies = Vec::new();
+        for workspace in from.workspaces().await? {
+            if let Some(stored) = from.read(&workspace).await? {
+                if from.location(&workspace) != to.location(&workspace) && !stored.state.is_empty() {
+                    copies.push((workspace, stored.state));
+                }
+            }
+        }
+        if copies.is_empty() {
+            return Ok(());
+        }
+        if !self.force_copy {
+            if !self.input {
+                return Err(Diagnostic::error(
+                    "Approval needed to copy the state",
+                    "There is a state at the place used before, and questions are switched off. Use -force-copy to take it \
+                     along, or -reconfigure to leave it.",
+                )
+                .into());
+            }
+            let text = "Do you want to copy existing state to the new backend?\n  Enter \"yes\" to copy and \"no\" to start with an \
+                        empty state.\n\n  Enter a value: ";
+            if prompt::ask(cx, text)?.trim() != "yes" {
+                return Ok(());
+            }
+        }
+        for (workspace, state) in copies {
+            if workspace != crate::state::backend::DEFAULT_WORKSPACE
+                && !to.workspaces().await?.iter().any(|w| *w == workspace)
+            {
+                to.create_workspace(&workspace).await?;
+            }
+            let request = self.lock.lock.then(|| LockRequest {
+                operation: "init".into(),
+                who: cx.who(),
+                timeout: self.lock.lock_timeout,
+            });
+            let mut store = Store::open(to.clone(), &workspace, request.as_ref(), || {}).await?;
+            let pushed = store.push(&state, true).await;
+            store.close().await?;
+            pushed?;
+        }
+        Ok(())
+    }
+
+    // ---- providers
+
+    fn providers(&self, cx: &Context, config: &Config) -> Result<Diagnostics, Diagnostics> {
+        let mut diags = Diagnostics::new();
+        let mut cli = cli_settings(cx, &mut diags);
+        if !self.plugin_dir.is_empty() {
+            let mirror = |d: &std::path::PathBuf| crate::install::cli_config::Method {
+                source: crate::install::cli_config::Source::FilesystemMirror(cx.path(d)),
+                include: Vec::new(),
+                exclude: Vec::new(),
+            };
+            cli.methods = Some(self.plugin_dir.iter().map(mirror).collect());
+        }
+        let path = cx.path(lock_file::FILE_NAME);
+        let mut lock = lock_file::read(&path, &cx.sources, &mut diags);
+        if diags.has_errors() {
+            return Err(diags);
+        }
+        let data_dir = cx.data_dir();
+        let home = cx.env.home();
+        let installer = Installer {
+            root: &cx.dir,
+            data_dir: &data_dir,
+            home: home.as_deref(),
+            cli: &cli,
+            upgrade: self.upgrade,
+            readonly: self.lockfile.as_deref() == Some("readonly"),
+        };
+        let needed = requirements(&config.root, &mut diags);
+        let had_lock = path.exists();
+        let (done, found) = installer.install(&needed, &mut lock);
+        diags.extend(found);
+        for outcome in done {
+            self.say(cx, &match outcome {
+                Outcome::Reused { provider, version } => {
+                    format!("- Using previously-installed {} v{version}", provider.for_display())
+                }
+                Outcome::Installed { provider, version } => {
+                    format!("- Installed {} v{version}", provider.for_display())
+                }
+                Outcome::Overridden { provider } => {
+                    format!("- {} is overridden by the CLI configuration (development)", provider.for_display())
+                }
+            });
+        }
+        if diags.has_errors() {
+            return Err(diags);
+        }
+        if !lock.providers.is_empty() || had_lock {
+            let changed = lock.write(&path)?;
+            if changed && !had_lock {
+                self.say(
+                    cx,
+                    "\nThe choice of provider versions is recorded in the lock file .terraform.lock.hcl. Commit it to version \
+                     control, so that everybody uses the same.",
+                );
+            }
+        }
+        Ok(diags)
+    }
+}
+
+/// What the whole configuration asks of providers.
+pub fn requirements(root: &ModuleNode, diags: &mut Diagnostics) -> Requirements {
+    let mut all = Requirements::default();
+    root.visit(&mut |node| {
+        for r in node.module.required_providers.values() {
+            let entry = all.0.entry(r.source.clone()).or_default();
+            let Some((text, range)) = &r.version else { continue };
+            match text.parse::<Constraints>() {
+                Ok(c) => {
+                    entry.constraints = std::mem::take(&mut entry.constraints).and(&c);
+                    entry.texts.extend(text.split(',').map(|t| t.trim().to_owned()));
+                }
+                Err(e) => diags.error("Invalid version constraint", e.to_string(), *range),
+            }
+        }
+    });
+    all
+}
+
+async fn has_state(cx: &Context) -> Result<bool, Diagnostics> {
+    let usual = backends::at(cx, &LocalConfig::default());
+    Ok(usual.read(crate::state::backend::DEFAULT_WORKSPACE).await?.is_some())
+}
+
+fn is_empty(dir: &std::path::Path) -> bool {
+    let Ok(entries) = std::fs::read_dir(dir) else { return false };
+    !entries.flatten().any(|e| {
+        let name = e.file_name().to_string_lossy().into_owned();
+        name.ends_with(".tf") || name.ends_with(".tf.json")
+    })
+}

@@ -1,0 +1,71 @@
+//! Evaluating expressions against the stored state, without planning: for the console.
+
+use crate::addr::AbsResource;
+use crate::config::model::Config;
+use crate::diag::Diagnostics;
+use crate::engine::program::{ModuleId, Program};
+use crate::engine::runtime::{Kind, Repeat, combine};
+use crate::engine::schedule::Outcome;
+use crate::engine::stored::{self, TypeInfo};
+use crate::engine::walk::{Phase, ResourceStep, Walk};
+use crate::engine::{PlanOptions, Session, ephemeral};
+use crate::lang::scope::Scope;
+use crate::lang::syntax::Slot;
+use crate::state::State;
+use async_trait::async_trait;
+use std::sync::Arc;
+
+/// Gives resources the values that the state holds; what it does not hold is unknown.
+struct Stored<'a>(&'a State);
+
+#[async_trait(?Send)]
+impl ResourceStep for Stored<'_> {
+    async fn resource(&self, walk: &Walk, m: ModuleId, slot: Slot) -> Outcome {
+        let program = walk.program().clone();
+        let block = program.resource_block(m, slot);
+        let meta = program.resource_meta(m, slot);
+        let (Some(code), Some(configured)) = (&meta.block, walk.provider(meta.provider)) else {
+            return Outcome::Failed;
+        };
+        let info = TypeInfo::new(block.addr.ty.clone(), code.schema.clone());
+        for run in walk.runtime.instances(m) {
+            let abs = AbsResource { module: run.addr.clone(), resource: block.addr.clone() };
+            let Some(resource) = self.0.resource(&abs) else { continue };
+            let mut values = Vec::new();
+            for (key, instance) in &resource.instances {
+                let Some(object) = &instance.current else { continue };
+                let addr = abs.instance(key.clone());
+                match stored::decode(&*configured.provider, &info, &addr, object).await {
+                    Ok(v) => values.push((Repeat::of_key(key), info.mark(&v, &object.sensitive_paths))),
+                    Err(d) => {
+                        walk.report_all(d);
+                    }
+                }
+            }
+            if !values.is_empty() {
+                let _ = run.resources[slot as usize].set(combine(values.into_iter(), &Kind::of_block(block)));
+            }
+        }
+        Outcome::Done
+    }
+}
+
+/// Evaluates the configuration with the stored state and hands over the scope of the root module.
+///
+/// # Errors
+/// What is wrong with the configuration, or what `f` reports.
+pub async fn console<R>(
+    session: &Session,
+    config: &Config,
+    state: &State,
+    options: &PlanOptions,
+    f: impl FnOnce(&dyn Scope) -> Result<R, Diagnostics>,
+) -> Result<R, Diagnostics> {
+    let mut diags = Diagnostics::new();
+    let Some(program) = Program::build(config, &session.pool, [], &mut diags).await else { return Err(diags) };
+    let walk = session.walk(Phase::Look, Arc::new(program), None, options.variables.clone(), None);
+    walk.run(&Stored(state)).await;
+    let result = f(&walk.runtime.scope(walk.runtime.root(), &Repeat::None));
+    ephemeral::close_all(&walk).await;
+    result
+}

@@ -1,0 +1,83 @@
+//! Validation without a plan: every block is evaluated with nothing known but what is written, and shown to its
+//! provider.
+
+use crate::addr::{Mode, ResourceInstance};
+use crate::diag::Diagnostics;
+use crate::engine::planner::{about, explain};
+use crate::engine::program::ModuleId;
+use crate::engine::runtime::{Kind, Repeat, combine};
+use crate::engine::schedule::Outcome;
+use crate::engine::stored::TypeInfo;
+use crate::engine::walk::{ResourceStep, Walk};
+use crate::engine::{checks::Checkable, objects};
+use crate::lang::syntax::Slot;
+use async_trait::async_trait;
+use gpuform_schema::{Marks, Value};
+
+/// Validates the resources of a walk.
+pub struct Validator;
+
+#[async_trait(?Send)]
+impl ResourceStep for Validator {
+    async fn resource(&self, walk: &Walk, m: ModuleId, slot: Slot) -> Outcome {
+        let program = walk.program().clone();
+        let block = program.resource_block(m, slot);
+        let meta = program.resource_meta(m, slot);
+        let (Some(code), Some(configured)) = (&meta.block, walk.provider(meta.provider)) else {
+            return Outcome::Failed;
+        };
+        let info = TypeInfo::new(block.addr.ty.clone(), code.schema.clone());
+        let mut ok = true;
+        for run in walk.runtime.instances(m) {
+            let Some(repeats) = walk.repeats(&block.repetition, run) else {
+                ok = false;
+                continue;
+            };
+            // One instance stands for all: they differ only in what `each` and `count` give, which is unknown here.
+            let repeat = match repeats.first() {
+                Some(Repeat::None) | None => Repeat::None,
+                Some(_) => Repeat::Unknown,
+            };
+            let addr = ResourceInstance {
+                module: run.addr.clone(),
+                resource: block.addr.clone(),
+                key: crate::addr::InstanceKey::None,
+            };
+            let scope = || walk.runtime.scope(run, &repeat);
+            let mut diags = Diagnostics::new();
+            let config = if repeats.is_empty() && repeat.key().is_none() && !matches!(repeat, Repeat::Unknown) {
+                // Nothing will be created, but what is written is checked all the same.
+                code.decoder.eval(&walk.runtime.scope(run, &Repeat::Unknown), &mut diags)
+            } else {
+                code.decoder.eval(&scope(), &mut diags)
+            };
+            ok &= !walk.report_all(about(diags, &addr));
+            let Some(config) = config else { continue };
+            let plain = config.unmark_deep(&mut Marks::default());
+            let provider = &*configured.provider;
+            let diags = match block.mode() {
+                Mode::Managed => provider.validate_resource_config(&info.name, plain.clone()).await,
+                Mode::Data => provider.validate_data_source_config(&info.name, plain.clone()).await,
+                Mode::Ephemeral => provider.validate_ephemeral_config(&info.name, plain.clone()).await,
+            };
+            ok &= !walk.report_all(explain(diags, code, block, &addr));
+            let subject = Checkable::resource(&addr);
+            let value = objects::planned_data(&info.schema.block, &plain);
+            let value = info.mark(&value, &[]);
+            let value = if block.mode() == Mode::Ephemeral { value.with_marks(Marks::EPHEMERAL) } else { value };
+            let l = &block.lifecycle;
+            ok &= walk.conditions(&l.preconditions, &scope(), &subject, "Resource precondition failed", block.range);
+            let with_self = scope().with_self(value.clone());
+            ok &= walk.conditions(&l.postconditions, &with_self, &subject, "Resource postcondition failed", block.range);
+            for decoder in code.provisioners.iter().flatten() {
+                let mut diags = Diagnostics::new();
+                decoder.eval(&scope().with_self(Value::unknown(info.ty.clone())), &mut diags);
+                ok &= !walk.report_all(diags);
+            }
+            let kind = Kind::of_block(block);
+            let values = if kind == Kind::Single { (Repeat::None, value) } else { (Repeat::Unknown, value) };
+            let _ = run.resources[slot as usize].set(combine([values].into_iter(), &kind));
+        }
+        if ok { Outcome::Done } else { Outcome::Failed }
+    }
+}
