@@ -253,6 +253,7 @@ impl Operation<'_> {
             Err(d) => return self.fail(d),
         };
         let kind = if plan.mode == PlanMode::Destroy { Kind::Destroy } else { Kind::Apply };
+        self.view.changes(&plan);
         let session = self.session(parallelism);
         self.carry_out(&session, &self.project.config, plan, store, kind).await
     }

@@ -5,8 +5,10 @@
 mod compile;
 mod eval;
 mod layout;
+mod settings;
 
 pub use layout::Layout;
+pub use settings::{Block, Blocks, Setting};
 
 use crate::diag::Range;
 use crate::lang::syntax::{Expr, ExprKind, Target, Traversal};

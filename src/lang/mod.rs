@@ -8,6 +8,7 @@ pub mod functions;
 pub mod json_syntax;
 pub mod ops;
 pub mod parse;
+pub mod reference;
 pub mod render;
 pub mod resolve;
 pub mod scope;

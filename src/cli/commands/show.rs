@@ -3,14 +3,18 @@
 use crate::cli::args::StateFiles;
 use crate::cli::commands::apply::read_plan;
 use crate::cli::context::Context;
-use crate::cli::project::Project;
+use crate::cli::project::{Factory, Project};
 use crate::cli::view::Next;
 use crate::cli::{Exit, FAILED, OK, backends, view};
 use crate::diag::{Diagnostic, Diagnostics};
-use crate::engine::plan_file;
+use crate::engine::plan_file::{self, SavedPlan};
+use crate::engine::providers::ProviderPool;
+use crate::engine::schemas::Needed;
+use crate::state::State;
 use crate::state::file;
 use crate::state::store::Store;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Show the state, or a saved plan or state file.
 #[derive(clap::Args, Debug)]
@@ -48,7 +52,7 @@ impl Show {
         let backend = backends::recorded(cx, &StateFiles::default())?;
         let store = Store::open(backend, &cx.workspace(), None, || {}).await?;
         let state = store.exists().then(|| store.state());
-        Ok(if self.json { format!("{}\n", view::json::state(state)) } else { view::state::whole(state, cx.style) })
+        self.state(cx, state).await
     }
 
     async fn file(&self, cx: &Context, path: &Path) -> Result<String, Diagnostics> {
@@ -58,24 +62,43 @@ impl Show {
         })?;
         if !plan_file::is_plan(&bytes) {
             let state = file::read(&bytes, &path.display().to_string())?;
-            let state = state.as_ref();
-            return Ok(if self.json {
-                format!("{}\n", view::json::state(state))
-            } else {
-                view::state::whole(state, cx.style)
-            });
+            return self.state(cx, state.as_ref()).await;
         }
         let saved = read_plan(cx, path)?;
         let (project, _) = Project::from_plan(cx, &saved, &[])?;
-        let plan = project.decode_plan(saved).await;
-        let text = plan.map(|plan| {
-            if self.json {
-                format!("{}\n", view::json::plan(&plan, &project.config))
-            } else {
-                view::plan::render(&plan, &project.config, cx.style, Next::Saved(&path.display().to_string()))
-            }
-        });
+        let text = self.plan(cx, &project, saved, path).await;
         project.pool.close().await;
         text
+    }
+
+    async fn plan(&self, cx: &Context, project: &Project, saved: SavedPlan, path: &Path) -> Result<String, Diagnostics> {
+        let plan = project.decode_plan(saved).await?;
+        if !self.json {
+            let next = path.display().to_string();
+            return Ok(view::plan::render(&plan, &project.config, cx.style, Next::Saved(&next)));
+        }
+        let mut needed = Needed::default();
+        needed.add_config(&project.config);
+        needed.add_state(&plan.prior_state);
+        let schemas = needed.load(&project.pool).await?;
+        Ok(format!("{}\n", view::json::plan(&plan, &project.config, &schemas)))
+    }
+
+    async fn state(&self, cx: &Context, state: Option<&State>) -> Result<String, Diagnostics> {
+        if !self.json {
+            return Ok(view::state::whole(state, cx.style));
+        }
+        let mut needed = Needed::default();
+        if let Some(state) = state {
+            needed.add_state(state);
+        }
+        let mut diags = Diagnostics::new();
+        let pool = ProviderPool::new(Arc::new(Factory::new(cx, &mut diags)));
+        if diags.has_errors() {
+            return Err(diags);
+        }
+        let schemas = needed.load(&pool).await;
+        pool.close().await;
+        Ok(format!("{}\n", view::json::state(state, &schemas?)))
     }
 }

@@ -1,17 +1,31 @@
-//! placeholder replaced before landing
-use crate::addr;
-use crate::config::model::Config;
-use crate::diag::{Diagnostics, Sources};
-use crate::engine::plan::Plan;
-use crate::state::{OutputValue, State};
-use gpuform_schema::schema::ProviderSchema;
-use gpuform_schema::{Str, Value};
-use std::collections::BTreeMap;
-use std::sync::Arc;
-pub fn plan(_: &Plan, _: &Config) -> String { String::new() }
-pub fn state(_: Option<&State>) -> String { String::new() }
-pub fn outputs(_: &BTreeMap<Str, OutputValue>) -> String { String::new() }
-pub fn value(_: &Value) -> String { String::new() }
-pub fn validation(_: &Diagnostics, _: &Sources) -> String { String::new() }
-pub fn functions() -> String { String::new() }
-pub fn provider_schemas(_: &BTreeMap<addr::Provider, Arc<ProviderSchema>>) -> String { String::new() }
+//! The JSON documents for other programs, in Terraform's documented formats: plans, states, outputs, validation results,
+//! schemas and functions. Everything is written straight into one string, in the order of Terraform's own documents; the
+//! stream of messages that `-json` prints while an operation goes on is `view::stream`.
+
+mod configuration;
+mod diagnostic;
+mod plan;
+mod schema;
+mod state;
+pub(super) mod value;
+pub(super) mod write;
+
+pub use diagnostic::{diagnostic, validation};
+pub(super) use diagnostic::write_diagnostic as diagnostic_into;
+pub use plan::plan;
+pub use schema::{functions, provider_schemas};
+pub use state::{outputs, state};
+
+use gpuform_schema::Value;
+
+/// The version of the format of plans.
+const PLAN_FORMAT: &str = "1.2";
+/// The version of the formats of states, schemas, functions and validation results.
+const FORMAT: &str = "1.0";
+
+/// A value as `output -json NAME` prints it.
+pub fn value(v: &Value) -> String {
+    let mut out = String::new();
+    value::known(v, &mut out);
+    out
+}

@@ -22,6 +22,11 @@ pub trait OperationView: Events {
     /// The finished plan. `next` says what the user will do with it.
     fn plan(&self, plan: &Plan, config: &Config, next: Next<'_>);
 
+    /// A saved plan is about to be applied, without having been shown by this command.
+    fn changes(&self, plan: &Plan) {
+        let _ = plan;
+    }
+
     /// Somebody else holds the lock of the state, and we wait.
     fn waiting_for_lock(&self);
 

@@ -1,0 +1,322 @@
+//! The configuration as plan documents show it: blocks with the constants and references of their expressions.
+
+use super::value;
+use super::write::{Members, array, object, string};
+use crate::addr::{AbsProviderConfig, Mode, Provider};
+use crate::config::model::{
+    Config, LocalProviderConfig, ModuleCall, ModuleNode, ProviderConfig, Provisioner, Repetition, ResourceBlock,
+};
+use crate::diag::Diagnostics;
+use crate::engine::provision;
+use crate::engine::schemas::{Schemas, provider_of};
+use crate::lang::decode::{Block, Decoder, Layout, Setting};
+use crate::lang::resolve::Allowed;
+use crate::lang::syntax::{Body, Expr, Traversal};
+use crate::lang::visit::Met;
+use gpuform_schema::Str;
+use gpuform_schema::schema::{self, Nesting};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+/// What names may stand in the expressions; all are allowed, since nothing is checked here.
+const ANY: Allowed<'static> = Allowed { count: true, each: true, self_object: true, tests: true, scoped: &[] };
+
+/// Appends the configuration.
+pub fn configuration(config: &Config, schemas: &Schemas, out: &mut String) {
+    let mut writer = Writer { config, schemas, layouts: HashMap::new() };
+    object(out, |m| {
+        writer.provider_configs(m);
+        writer.module(m.key("root_module"), &config.root);
+    });
+}
+
+struct Writer<'a> {
+    config: &'a Config,
+    schemas: &'a Schemas,
+    /// By schema block.
+    layouts: HashMap<*const schema::Block, Arc<Layout>>,
+}
+
+/// A provider configuration as it is listed.
+struct Listed<'a> {
+    node: &'a ModuleNode,
+    local: LocalProviderConfig,
+    provider: Provider,
+    block: Option<&'a ProviderConfig>,
+}
+
+impl Writer<'_> {
+    fn provider_configs(&mut self, m: &mut Members<'_>) {
+        let mut all: BTreeMap<String, Listed<'_>> = BTreeMap::new();
+        self.config.root.visit(&mut |node| {
+            for (local, block) in &node.module.provider_configs {
+                let provider = provider_of(node, &local.name);
+                let listed = Listed { node, local: local.clone(), provider, block: Some(block) };
+                all.insert(key(node, local), listed);
+            }
+            for name in node.module.required_providers.keys() {
+                let local = LocalProviderConfig { name: name.clone(), alias: None };
+                let passed = node.providers.get(&local).is_some_and(|p| p.module != node.addr);
+                if passed || (!node.addr.is_root() && !node.module.provider_configs.contains_key(&local)) {
+                    continue;
+                }
+                let provider = provider_of(node, name);
+                all.entry(key(node, &local)).or_insert(Listed { node, local, provider, block: None });
+            }
+        });
+        if all.is_empty() {
+            return;
+        }
+        m.object("provider_config", |m| {
+            for (key, p) in all {
+                m.object(&key, |m| self.provider_config(m, &p));
+            }
+        });
+    }
+
+    fn provider_config(&mut self, m: &mut Members<'_>, p: &Listed<'_>) {
+        m.string("name", &p.local.name);
+        m.display("full_name", &p.provider);
+        if let Some(alias) = &p.local.alias {
+            m.string("alias", alias);
+        }
+        let required = p.node.module.required_providers.get(&p.local.name).and_then(|r| r.version.as_ref());
+        let version = required.or(p.block.and_then(|b| b.version.as_ref()));
+        if let Some((version, _)) = version {
+            m.string("version_constraint", version);
+        }
+        if !p.node.addr.is_root() {
+            m.display("module_address", &p.node.addr);
+        }
+        if let (Some(block), Some(schema)) = (p.block, self.schemas.provider(&p.provider)) {
+            self.expressions(m, &block.body, &schema.block, p.node);
+        }
+    }
+
+    fn module(&mut self, out: &mut String, node: &ModuleNode) {
+        let module = &node.module;
+        object(out, |m| {
+            if !module.outputs.is_empty() {
+                m.object("outputs", |m| {
+                    for (name, o) in sorted(&module.outputs) {
+                        m.object(name, |m| {
+                            if o.sensitive {
+                                m.bool("sensitive", true);
+                            }
+                            if o.ephemeral {
+                                m.bool("ephemeral", true);
+                            }
+                            expression(&o.expr, m.key("expression"));
+                            depends_on(m, &o.depends_on);
+                            if let Some(text) = o.description.as_ref().filter(|d| !d.is_empty()) {
+                                m.string("description", text);
+                            }
+                        });
+                    }
+                });
+            }
+            if !module.resources.is_empty() {
+                let mut blocks: Vec<&ResourceBlock> = module.resources.values().collect();
+                let rank = |mode| match mode {
+                    Mode::Managed => 0,
+                    Mode::Data => 1,
+                    Mode::Ephemeral => 2,
+                };
+                blocks.sort_by_cached_key(|b| (rank(b.mode()), b.addr.to_string()));
+                m.array("resources", blocks, |b, out| self.resource(out, node, b));
+            }
+            if !module.calls.is_empty() {
+                m.object("module_calls", |m| {
+                    for (name, call) in sorted(&module.calls) {
+                        let child = module.calls.get_index_of(name).and_then(|i| node.children.get(i));
+                        m.object(name, |m| self.call(m, call, child));
+                    }
+                });
+            }
+            if !module.variables.is_empty() {
+                m.object("variables", |m| {
+                    for (name, v) in sorted(&module.variables) {
+                        m.object(name, |m| {
+                            if let Some(default) = &v.default {
+                                value::known(default, m.key("default"));
+                            }
+                            if let Some(text) = v.description.as_ref().filter(|d| !d.is_empty()) {
+                                m.string("description", text);
+                            }
+                            if v.sensitive {
+                                m.bool("sensitive", true);
+                            }
+                        });
+                    }
+                });
+            }
+        });
+    }
+
+    fn resource(&mut self, out: &mut String, node: &ModuleNode, block: &ResourceBlock) {
+        let provider = provider_of(node, &block.provider.name);
+        object(out, |m| {
+            m.display("address", &block.addr);
+            m.string("mode", block.mode().as_str());
+            m.string("type", &block.addr.ty);
+            m.string("name", &block.addr.name);
+            m.string("provider_config_key", self.provider_key(node, &block.provider));
+            if !block.provisioners.is_empty() {
+                m.array("provisioners", &block.provisioners, |p, out| self.provisioner(out, node, p));
+            }
+            if let Some(info) = self.schemas.resource(&provider, block.mode(), &block.addr.ty) {
+                self.expressions(m, &block.body, &info.schema.block, node);
+                m.number("schema_version", info.schema.version);
+            }
+            repetition(m, &block.repetition);
+            depends_on(m, &block.depends_on);
+        });
+    }
+
+    fn provisioner(&mut self, out: &mut String, node: &ModuleNode, p: &Provisioner) {
+        object(out, |m| {
+            m.string("type", &p.ty);
+            if let Some(schema) = provision::schema(&p.ty) {
+                self.expressions(m, &p.body, schema, node);
+            }
+        });
+    }
+
+    fn call(&mut self, m: &mut Members<'_>, call: &ModuleCall, child: Option<&Arc<ModuleNode>>) {
+        m.string("source", &call.source);
+        if !call.inputs.is_empty() {
+            m.object("expressions", |m| {
+                for (name, (e, _)) in sorted(&call.inputs) {
+                    expression(e, m.key(name));
+                }
+            });
+        }
+        repetition(m, &call.repetition);
+        if let Some(child) = child {
+            self.module(m.key("module"), child);
+        }
+        if let Some((version, _)) = &call.version {
+            m.string("version_constraint", version);
+        }
+        depends_on(m, &call.depends_on);
+    }
+
+    /// The expressions of a body, where it sets anything.
+    fn expressions(&mut self, m: &mut Members<'_>, body: &Body, schema: &schema::Block, node: &ModuleNode) {
+        let layout = self.layouts.entry(std::ptr::from_ref(schema)).or_insert_with(|| Layout::new(schema));
+        let decoder = Decoder::compile(body, layout, &*node.module, ANY, &mut Diagnostics::new());
+        let mut text = String::new();
+        block(&mut text, decoder.block());
+        if text != "{}" {
+            m.key("expressions").push_str(&text);
+        }
+    }
+
+    /// The key under which a provider configuration is listed.
+    fn provider_key(&self, node: &ModuleNode, local: &LocalProviderConfig) -> String {
+        let Some(abs) = node.providers.get(local) else { return local.to_string() };
+        let Some(owner) = find(&self.config.root, abs) else { return local.to_string() };
+        let names = owner.module.required_providers.iter();
+        let same = names.filter(|(_, r)| r.source == abs.provider).map(|(name, _)| name);
+        let candidates: Vec<&Str> = same.collect();
+        let name = candidates.iter().find(|n| **n == &local.name).or(candidates.first());
+        let name = name.map_or_else(|| abs.provider.ty.clone(), |n| (*n).clone());
+        key(owner, &LocalProviderConfig { name, alias: abs.alias.clone() })
+    }
+}
+
+/// The module that a provider configuration belongs to.
+fn find<'a>(root: &'a ModuleNode, config: &AbsProviderConfig) -> Option<&'a ModuleNode> {
+    let mut node = root;
+    for name in config.module.0.iter() {
+        node = node.children.get(node.module.calls.get_index_of(name)?)?;
+    }
+    Some(node)
+}
+
+fn key(node: &ModuleNode, local: &LocalProviderConfig) -> String {
+    if node.addr.is_root() { local.to_string() } else { format!("{}:{local}", node.addr) }
+}
+
+fn sorted<V>(map: &indexmap::IndexMap<Str, V>) -> Vec<(&Str, &V)> {
+    let mut all: Vec<_> = map.iter().collect();
+    all.sort_by_key(|(name, _)| *name);
+    all
+}
+
+fn depends_on(m: &mut Members<'_>, list: &[Traversal]) {
+    m.strings("depends_on", list.iter().filter_map(|t| t.prefixes().into_iter().next()));
+}
+
+fn repetition(m: &mut Members<'_>, r: &Repetition) {
+    let (name, e) = match r {
+        Repetition::Single => return,
+        Repetition::Count(e) => ("count_expression", e),
+        Repetition::ForEach(e) => ("for_each_expression", e),
+        Repetition::Enabled(e) => ("enabled_expression", e),
+    };
+    let mut text = String::new();
+    expression(e, &mut text);
+    if text != "{}" {
+        m.key(name).push_str(&text);
+    }
+}
+
+fn block(out: &mut String, b: Block<'_>) {
+    object(out, |m| {
+        for (name, setting) in b.settings() {
+            match setting {
+                Setting::Attribute(e) => expression(e, m.key(name)),
+                Setting::Blocks(blocks) if blocks.attribute => {
+                    let mut references = Vec::new();
+                    blocks.fixed.iter().for_each(|(_, b)| b.expressions(&mut |e| add_references(e, &mut references)));
+                    for (how_often, b) in &blocks.dynamic {
+                        how_often.iter().for_each(|e| add_references(e, &mut references));
+                        b.expressions(&mut |e| add_references(e, &mut references));
+                    }
+                    object(m.key(name), |m| m.strings("references", &references));
+                }
+                // What `dynamic` blocks make is not known here.
+                Setting::Blocks(blocks) => match (blocks.nesting, &blocks.fixed[..]) {
+                    (_, []) => {}
+                    (Nesting::Single | Nesting::Group, [(_, only), ..]) => block(m.key(name), *only),
+                    (Nesting::Map, labelled) => m.object(name, |m| {
+                        for (label, b) in labelled {
+                            block(m.key(label.map_or("", |l| l)), *b);
+                        }
+                    }),
+                    (_, list) => m.array(name, list, |(_, b), out| block(out, *b)),
+                },
+            }
+        }
+    });
+}
+
+/// Appends the constant value of an expression, or what it refers to.
+fn expression(e: &Expr, out: &mut String) {
+    let mut references = Vec::new();
+    add_references(e, &mut references);
+    let constant = constant(e);
+    object(out, |m| {
+        if let Some(v) = constant {
+            value::known(&v, m.key("constant_value"));
+        }
+        if !references.is_empty() {
+            array(m.key("references"), &references, |r, out| string(out, r));
+        }
+    });
+}
+
+/// The value of an expression without names and function calls.
+fn constant(e: &Expr) -> Option<gpuform_schema::Value> {
+    let mut plain = true;
+    e.visit(&mut |_: Met<'_>| plain = false);
+    if !plain {
+        return None;
+    }
+    e.eval_constant(&mut Diagnostics::new()).filter(gpuform_schema::Value::is_wholly_known)
+}
+
+fn add_references(e: &Expr, out: &mut Vec<String>) {
+    e.visit_traversals(&mut |t| out.extend(t.prefixes()));
+}

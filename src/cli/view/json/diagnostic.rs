@@ -1,0 +1,131 @@
+//! Diagnostics as JSON, in the form that `validate -json` and the message stream share.
+
+use super::FORMAT;
+use super::schema::builtin;
+use super::write::{Members, indented, object};
+use crate::diag::{Diagnostic, Diagnostics, Pos, Range, Severity, SourceFile, Sources};
+use crate::lang::functions;
+use crate::lang::parse::parse_file;
+use crate::lang::syntax::Body;
+
+/// The result of `validate -json`.
+pub fn validation(diags: &Diagnostics, sources: &Sources) -> String {
+    let count = |s: Severity| diags.iter().filter(|d| d.severity == s).count();
+    let errors = count(Severity::Error);
+    let mut out = String::new();
+    object(&mut out, |m| {
+        m.string("format_version", FORMAT);
+        m.bool("valid", errors == 0);
+        m.number("error_count", errors);
+        m.number("warning_count", count(Severity::Warning));
+        m.array("diagnostics", diags, |d, out| write_diagnostic(d, sources, out));
+    });
+    indented(&out)
+}
+
+/// One diagnostic.
+pub fn diagnostic(d: &Diagnostic, sources: &Sources) -> String {
+    let mut out = String::new();
+    write_diagnostic(d, sources, &mut out);
+    out
+}
+
+/// Appends one diagnostic.
+pub fn write_diagnostic(d: &Diagnostic, sources: &Sources, out: &mut String) {
+    object(out, |m| {
+        m.string("severity", severity(d.severity));
+        m.string("summary", &d.summary);
+        m.string("detail", &d.detail);
+        if let Some(address) = &d.address {
+            m.string("address", address);
+        }
+        if let Some((subject, file)) = d.subject.and_then(|s| Some((s, sources.get(s.file)?))) {
+            place(m, d, subject, &file);
+        }
+    });
+}
+
+/// The word for a severity.
+pub fn severity(s: Severity) -> &'static str {
+    match s {
+        Severity::Error => "error",
+        Severity::Warning => "warning",
+    }
+}
+
+fn place(m: &mut Members<'_>, d: &Diagnostic, subject: Range, file: &SourceFile) {
+    let start = file.pos(subject.start);
+    let mut end = file.pos(subject.end);
+    if subject.end <= subject.start {
+        end = Pos { column: start.column + 1, byte: start.byte + 1, ..start };
+    }
+    m.object("range", |m| {
+        m.string("filename", &file.name);
+        m.object("start", |m| position(m, start));
+        m.object("end", |m| position(m, end));
+    });
+    let context = d.context.filter(|c| c.file == subject.file);
+    // A context before the subject is the header of its block, which is named apart.
+    let around = context.filter(|c| c.start <= subject.start && c.end >= subject.end);
+    let first = around.map_or(start.line, |c| file.pos(c.start).line);
+    let last = around.map_or(end.line, |c| file.pos(c.end).line.max(end.line));
+    let lines: Vec<&str> = (first..=last.max(first)).map(|l| file.line(l)).collect();
+    let code = lines.join("\n");
+    let code_start = line_start(file, first);
+    let within = |byte: u32| (byte as usize).saturating_sub(code_start).min(code.len());
+    m.object("snippet", |m| {
+        match context_of(file, subject) {
+            Some(header) => m.string("context", header),
+            None => m.null("context"),
+        }
+        m.string("code", &code);
+        m.number("start_line", first);
+        m.number("highlight_start_offset", within(start.byte));
+        m.number("highlight_end_offset", within(end.byte));
+        m.array("values", &d.values, |v, out| {
+            object(out, |m| {
+                m.string("traversal", &v.traversal);
+                m.string("statement", &v.statement);
+            });
+        });
+        if let Some(name) = &d.function {
+            m.object("function_call", |m| {
+                m.string("called_as", name);
+                if let Some(f) = functions::lookup(name) {
+                    m.object("signature", |m| builtin(m, f));
+                }
+            });
+        }
+    });
+}
+
+fn position(m: &mut Members<'_>, p: Pos) {
+    m.number("line", p.line);
+    m.number("column", p.column);
+    m.number("byte", p.byte);
+}
+
+/// The byte at which a line starts.
+fn line_start(file: &SourceFile, line: u32) -> usize {
+    (file.line(line).as_ptr() as usize).saturating_sub(file.text.as_ptr() as usize)
+}
+
+/// The header of the outermost block around a place, e.g. `resource "a" "b"`.
+fn context_of(file: &SourceFile, at: Range) -> Option<String> {
+    if file.name.ends_with(".json") {
+        return None;
+    }
+    let body = parse_file(&file.text, at.file, &mut Diagnostics::new());
+    let block = body.blocks.iter().find(|b| {
+        let end = match &b.body {
+            Body::Native(inner) => inner.range.end,
+            other => other.range().end,
+        };
+        b.header_range.start <= at.start && at.start < end.max(b.header_range.end)
+    })?;
+    let mut header = block.ty.to_string();
+    for l in &block.labels {
+        header.push_str(&format!(" {}", crate::addr::quote(&l.text)));
+    }
+    Some(header)
+}

@@ -1,0 +1,224 @@
+//! Plans as JSON (`show -json FILE`).
+
+use super::configuration::configuration;
+use super::state::{InModule, checks, identity, write_modules, write_state};
+use super::write::{Members, array, object, string};
+use super::{PLAN_FORMAT, value};
+use crate::addr::ModuleInstance;
+use crate::cli::project::TERRAFORM_VERSION;
+use crate::config::model::Config;
+use crate::engine::plan::{Action, OutputChange, Plan, PlanMode, ResourceChange};
+use crate::engine::schemas::Schemas;
+use crate::state::OutputValue;
+use gpuform_schema::json::write_type;
+use gpuform_schema::{Marks, Path, Step, Str, Value};
+use std::collections::BTreeMap;
+
+/// A plan with the configuration that it was made for.
+pub fn plan(plan: &Plan, config: &Config, schemas: &Schemas) -> String {
+    let mut out = String::with_capacity(plan.changes.len() * 2048);
+    object(&mut out, |m| {
+        m.string("format_version", PLAN_FORMAT);
+        m.string("terraform_version", TERRAFORM_VERSION);
+        variables(m, plan, config);
+        planned_values(m.key("planned_values"), plan);
+        let drift: Vec<&ResourceChange> =
+            plan.drift.iter().filter(|d| d.action != Action::NoOp || d.is_moved()).collect();
+        if !drift.is_empty() {
+            m.array("resource_drift", drift, |c, out| resource_change(c, out));
+        }
+        if !plan.changes.is_empty() {
+            m.array("resource_changes", &plan.changes, resource_change);
+        }
+        if !plan.outputs.is_empty() {
+            m.object("output_changes", |m| {
+                plan.outputs.iter().for_each(|(name, o)| m.object(name, |m| output_change(m, o)));
+            });
+        }
+        let outputs = prior_outputs(plan);
+        if plan.prior_state.has_resources() || !outputs.is_empty() {
+            let mut state = plan.prior_state.clone();
+            state.terraform_version = TERRAFORM_VERSION.to_owned();
+            write_state(&state, &outputs, false, schemas, m.key("prior_state"));
+        }
+        configuration(config, schemas, m.key("configuration"));
+        if !plan.relevant_attributes.is_empty() {
+            m.array("relevant_attributes", &plan.relevant_attributes, |r, out| {
+                object(out, |m| {
+                    m.string("resource", &r.resource);
+                    path(&r.path, m.key("attribute"));
+                });
+            });
+        }
+        if !plan.checks.is_empty() {
+            checks(m, &plan.checks);
+        }
+        m.string("timestamp", &plan.timestamp);
+        m.bool("applyable", plan.applyable());
+        m.bool("complete", plan.complete);
+        m.bool("errored", plan.errored);
+    });
+    out
+}
+
+/// The values of the root variables: given ones, and defaults.
+fn variables(m: &mut Members<'_>, plan: &Plan, config: &Config) {
+    let declared = &config.root.module.variables;
+    let values: BTreeMap<&Str, &Value> = declared
+        .iter()
+        .filter_map(|(name, v)| Some((name, plan.variables.get(name).or(v.default.as_ref())?)))
+        .collect();
+    if values.is_empty() {
+        return;
+    }
+    m.object("variables", |m| {
+        for (name, v) in values {
+            m.object(name, |m| value::known(v, m.key("value")));
+        }
+    });
+}
+
+impl InModule for &ResourceChange {
+    fn module(&self) -> &ModuleInstance {
+        &self.addr.module
+    }
+}
+
+fn planned_values(out: &mut String, plan: &Plan) {
+    object(out, |m| {
+        let outputs: Vec<(&Str, &OutputChange)> =
+            plan.outputs.iter().filter(|(_, o)| o.action != Action::Delete).collect();
+        if !outputs.is_empty() {
+            m.object("outputs", |m| {
+                for (name, o) in outputs {
+                    m.object(name, |m| {
+                        m.bool("sensitive", o.sensitive);
+                        let (after, _) = o.after.unmark();
+                        if after.is_wholly_known() {
+                            write_type(&after.ty(), m.key("type"));
+                            value::known(after, m.key("value"));
+                        }
+                    });
+                }
+            });
+        }
+        let mut planned: Vec<&ResourceChange> = plan
+            .changes
+            .iter()
+            .filter(|c| !matches!(c.action, Action::Delete | Action::Open) && c.deposed.is_none())
+            .collect();
+        planned.sort_by(|a, b| a.addr.cmp(&b.addr));
+        write_modules(m.key("root_module"), &planned, &mut |c, out| planned_value(c, out));
+    });
+}
+
+fn planned_value(c: &ResourceChange, out: &mut String) {
+    object(out, |m| {
+        m.display("address", &c.addr);
+        identity(m, &c.addr.resource, &c.addr.key);
+        m.display("provider_name", &c.provider.provider);
+        m.number("schema_version", c.schema.version);
+        if !c.after.is_null() {
+            value::known(&c.after, m.key("values"));
+        }
+        value::sensitive(&c.after, m.key("sensitive_values"));
+    });
+}
+
+fn resource_change(c: &ResourceChange, out: &mut String) {
+    object(out, |m| {
+        m.display("address", &c.addr);
+        if c.is_moved() {
+            m.display("previous_address", &c.prev_addr);
+        }
+        if !c.addr.module.is_root() {
+            m.display("module_address", &c.addr.module);
+        }
+        identity(m, &c.addr.resource, &c.addr.key);
+        m.display("provider_name", &c.provider.provider);
+        if let Some(key) = c.deposed {
+            m.display("deposed", key);
+        }
+        m.object("change", |m| change(m, c));
+        if let Some(reason) = c.reason.as_str() {
+            m.string("action_reason", reason);
+        }
+    });
+}
+
+fn change(m: &mut Members<'_>, c: &ResourceChange) {
+    actions(m, c.action);
+    value::known(&c.before, m.key("before"));
+    value::known(&c.after, m.key("after"));
+    if c.after.is_wholly_known() {
+        m.key("after_unknown").push_str("{}");
+    } else {
+        value::unknown(&c.after, m.key("after_unknown"));
+    }
+    value::sensitive(&c.before, m.key("before_sensitive"));
+    value::sensitive(&c.after, m.key("after_sensitive"));
+    if !c.required_replace.is_empty() {
+        m.array("replace_paths", &c.required_replace, path);
+    }
+    if let Some(importing) = &c.importing {
+        m.object("importing", |m| m.string("id", &importing.id));
+    }
+    if let Some(config) = &c.generated_config {
+        m.string("generated_config", config);
+    }
+}
+
+fn output_change(m: &mut Members<'_>, o: &OutputChange) {
+    actions(m, o.action);
+    value::known(&o.before, m.key("before"));
+    let (after, _) = o.after.unmark();
+    if after.is_known() {
+        value::known(after, m.key("after"));
+    }
+    if after.is_wholly_known() {
+        m.bool("after_unknown", false);
+    } else {
+        value::unknown(after, m.key("after_unknown"));
+    }
+    m.bool("before_sensitive", o.sensitive);
+    m.bool("after_sensitive", o.sensitive);
+}
+
+fn actions(m: &mut Members<'_>, action: Action) {
+    let words: &[&str] = match action {
+        Action::NoOp => &["no-op"],
+        Action::Create => &["create"],
+        Action::Read => &["read"],
+        Action::Update => &["update"],
+        Action::DeleteThenCreate => &["delete", "create"],
+        Action::CreateThenDelete => &["create", "delete"],
+        Action::Delete => &["delete"],
+        Action::Forget => &["forget"],
+        Action::Open => &["open"],
+    };
+    m.array("actions", words, |w, out| string(out, w));
+}
+
+/// Appends a path as a list of names and positions.
+fn path(p: &Path, out: &mut String) {
+    array(out, &p.0, |step, out| match step {
+        Step::Attr(name) | Step::Key(name) => string(out, name),
+        Step::Index(i) => out.push_str(&i.to_string()),
+        Step::Element(v) => value::known(v, out),
+    });
+}
+
+/// The outputs of the prior state: those that are known already have their new values.
+fn prior_outputs(plan: &Plan) -> BTreeMap<Str, OutputValue> {
+    let mut outputs = plan.prior_state.outputs.clone();
+    if plan.mode == PlanMode::Destroy {
+        return outputs;
+    }
+    for (name, o) in plan.outputs.iter().filter(|(_, o)| matches!(o.action, Action::Create | Action::Update)) {
+        let value = o.after.unmark_deep(&mut Marks::default());
+        if value.is_wholly_known() && !value.is_null() {
+            outputs.insert(name.clone(), OutputValue { value, sensitive: o.sensitive });
+        }
+    }
+    outputs
+}
