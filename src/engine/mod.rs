@@ -20,6 +20,7 @@ mod planner;
 pub mod program;
 pub mod providers;
 pub mod provision;
+mod relevant;
 pub mod runtime;
 pub mod recover;
 mod schedule;
@@ -261,6 +262,7 @@ pub async fn plan(
     let mut work = planner.finish();
     work.changes.sort_by(|a, b| (&a.addr, a.deposed).cmp(&(&b.addr, b.deposed)));
     work.drift.sort_by(|a, b| (&a.addr, a.deposed).cmp(&(&b.addr, b.deposed)));
+    let relevant_attributes = relevant::attributes(&program, &walk.runtime, &work.changes, &outputs, destroy);
     let plan = Plan {
         mode: options.mode,
         variables: options.variables.clone(),
@@ -270,7 +272,7 @@ pub async fn plan(
         prior_state: work.state,
         previous_state,
         checks: walk.checks.results(),
-        relevant_attributes: Vec::new(),
+        relevant_attributes,
         targets: options.targets.clone(),
         excludes: options.excludes.clone(),
         force_replace: options.force_replace.clone(),

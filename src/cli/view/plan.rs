@@ -3,10 +3,11 @@
 
 pub mod diff;
 
+use crate::addr::{AbsResource, ResourceInstance};
 use crate::cli::context::Style;
 use crate::cli::view::Next;
 use crate::config::model::Config;
-use crate::engine::plan::{Action, ActionReason, OutputChange, Plan, PlanMode, ResourceChange};
+use crate::engine::plan::{Action, ActionReason, OutputChange, Plan, PlanMode, RelevantAttribute, ResourceChange};
 use diff::{Mark, Paint, Writer};
 use gpuform_schema::{Marks, Path, Value};
 use std::fmt::Write as _;
@@ -107,12 +108,13 @@ fn nothing(plan: &Plan, out: &mut String) {
 
 /// Changes made outside of gpuform. In a normal plan only those that matter for it.
 fn drift(plan: &Plan, paint: Paint, out: &mut String) {
-    let relevant: std::collections::HashSet<&str> =
-        plan.relevant_attributes.iter().map(|r| &*r.resource).collect();
+    let of_resource = |r: &RelevantAttribute| Some(r.resource.parse::<ResourceInstance>().ok()?.abs_resource());
+    let relevant: std::collections::HashSet<AbsResource> =
+        plan.relevant_attributes.iter().filter_map(of_resource).collect();
     let shown: Vec<&ResourceChange> = plan
         .drift
         .iter()
-        .filter(|d| plan.mode == PlanMode::RefreshOnly || relevant.contains(&*d.addr.abs_resource().to_string()))
+        .filter(|d| plan.mode == PlanMode::RefreshOnly || relevant.contains(&d.addr.abs_resource()))
         .collect();
     if shown.is_empty() {
         return;
