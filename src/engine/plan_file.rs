@@ -74,7 +74,6 @@ struct SavedCheck {
 struct SavedValue {
     #[serde(with = "bytes")]
     data: Vec<u8>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     sensitive: Vec<Vec<SavedStep>>,
 }
 
@@ -96,7 +95,6 @@ struct SavedChange {
     reason: u8,
     before: SavedValue,
     after: SavedValue,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     replace: Vec<Vec<SavedStep>>,
     #[serde(with = "bytes")]
     private: Vec<u8>,
