@@ -7,8 +7,11 @@ mod client;
 mod config;
 mod ec2;
 mod error;
+mod iam;
 mod kms;
 mod once;
+mod policy;
+mod s3;
 mod sts;
 mod tags;
 
@@ -60,6 +63,18 @@ impl gpuform_provider_sdk::Provider for Provider {
             resource::<ec2::vpc::Vpc>(),
             resource::<kms::alias::Alias>(),
             resource::<kms::key::Key>(),
+            resource::<iam::instance_profile::InstanceProfile>(),
+            resource::<iam::policy::Policy>(),
+            resource::<iam::role::Role>(),
+            resource::<iam::role_policy::RolePolicy>(),
+            resource::<iam::role_policy_attachment::RolePolicyAttachment>(),
+            resource::<s3::bucket::Bucket>(),
+            resource::<s3::encryption::BucketEncryption>(),
+            resource::<s3::lifecycle::BucketLifecycle>(),
+            resource::<s3::object::Object>(),
+            resource::<s3::policy::BucketPolicy>(),
+            resource::<s3::public_access_block::BucketPublicAccessBlock>(),
+            resource::<s3::versioning::BucketVersioning>(),
         ]
     }
 
@@ -74,6 +89,7 @@ impl gpuform_provider_sdk::Provider for Provider {
             data_source::<ec2::vpc_data::VpcData>(),
             data_source::<sts::caller_identity::CallerIdentity>(),
             data_source::<sts::region::Region>(),
+            data_source::<iam::policy_document::PolicyDocument>(),
         ]
     }
 }

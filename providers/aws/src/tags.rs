@@ -71,3 +71,30 @@ pub async fn update_ec2(aws: &Aws, id: &str, prior: &Attr<Tags>, planned: &Attr<
     }
     Ok(())
 }
+
+/// What to remove and what to set to bring tags from `prior` to `planned` (both `tags_all`).
+pub fn difference(prior: &Attr<Tags>, planned: &Attr<Tags>) -> (Vec<String>, Tags) {
+    let (prior, planned) = (prior.or_default(), planned.or_default());
+    let gone = prior.keys().filter(|k| !planned.contains_key(*k)).cloned().collect();
+    (gone, planned.into_iter().filter(|(k, v)| prior.get(k) != Some(v)).collect())
+}
+
+/// Tags in the form of IAM.
+pub fn iam(tags: &Tags) -> Vec<aws_sdk_iam::types::Tag> {
+    tags.iter().filter_map(|(k, v)| aws_sdk_iam::types::Tag::builder().key(k).value(v).build().ok()).collect()
+}
+
+/// Tags that IAM reports.
+pub fn from_iam(tags: &[aws_sdk_iam::types::Tag]) -> Tags {
+    tags.iter().map(|t| (t.key().to_owned(), t.value().to_owned())).collect()
+}
+
+/// Tags in the form of S3.
+pub fn s3(tags: &Tags) -> Vec<aws_sdk_s3::types::Tag> {
+    tags.iter().filter_map(|(k, v)| aws_sdk_s3::types::Tag::builder().key(k).value(v).build().ok()).collect()
+}
+
+/// Tags that S3 reports.
+pub fn from_s3(tags: &[aws_sdk_s3::types::Tag]) -> Tags {
+    tags.iter().map(|t| (t.key().to_owned(), t.value().to_owned())).collect()
+}
