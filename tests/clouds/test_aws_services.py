@@ -3,8 +3,9 @@
 import json
 import time
 import unittest
+import urllib.request
 
-from support import CloudTest, admin, client, tags
+from support import CloudTest, address, admin, client, tags
 
 TRUST = json.dumps(
     {
@@ -213,6 +214,10 @@ class Buckets(CloudTest):
     def setUp(self):
         self.bucket = f"bucket-{time.monotonic_ns()}"
         self.s3.create_bucket(Bucket=self.bucket)
+
+    def test_versioning_has_the_root_element_that_aws_documents(self):
+        with urllib.request.urlopen(f"{address()}/{self.bucket}?versioning") as answer:
+            self.assertIn(b"<VersioningConfiguration ", answer.read())
 
     def test_a_new_bucket_is_encrypted_private_and_without_acls(self):
         rule = self.s3.get_bucket_encryption(Bucket=self.bucket)["ServerSideEncryptionConfiguration"]["Rules"][0]

@@ -164,6 +164,11 @@ class Response(S3Response):
             return super().get_bucket_lifecycle()
         return self.answer("GetBucketLifecycleConfiguration", lifecycle)
 
+    def get_bucket_versioning(self):
+        """Moto calls the element after the action; boto3 does not look, other SDKs do."""
+        status, headers, body = super().get_bucket_versioning()
+        return status, headers, body.replace("GetBucketVersioningResponse", "VersioningConfiguration")
+
     def get_bucket_policy(self):
         status, headers, policy = super().get_bucket_policy()
         return status, {**headers, "content-type": "application/json"}, policy
