@@ -93,6 +93,22 @@ class LifeCycle(CloudTest):
         gone = self.instance(instance)
         self.assertEqual((gone["NetworkInterfaces"], gone["SecurityGroups"], gone.get("SubnetId")), ([], [], None))
 
+    def test_each_network_card_has_its_own_device_indexes(self):
+        _vpc, subnet, group = self.network()
+        cards = [
+            {"NetworkCardIndex": card, "DeviceIndex": min(card, 1), "SubnetId": subnet, "Groups": [group]}
+            for card in range(4)
+        ]
+        instance = self.run_one(InstanceType="p4d.24xlarge", NetworkInterfaces=cards)["InstanceId"]
+        self.eventually("running", lambda: self.state(instance))
+        places = [i["Attachment"] for i in self.instance(instance)["NetworkInterfaces"]]
+        self.assertEqual(
+            sorted((p["NetworkCardIndex"], p["DeviceIndex"]) for p in places), [(0, 0), (1, 1), (2, 1), (3, 1)]
+        )
+        self.ec2.terminate_instances(InstanceIds=[instance])
+        self.eventually("terminated", lambda: self.state(instance))
+        self.ec2.delete_subnet(SubnetId=subnet)
+
     def test_protection_against_termination(self):
         instance = self.run_one(DisableApiTermination=True)["InstanceId"]
         self.assertIn(

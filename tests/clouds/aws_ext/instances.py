@@ -17,6 +17,8 @@ from .lifecycle import Clock
 from .limits import LIMITS
 
 CODES = {"pending": 0, "running": 16, "shutting-down": 32, "terminated": 48, "stopping": 64, "stopped": 80}
+#: More than any network card of an instance has.
+MOST_DEVICES = 100
 TRANSITIONAL = {"pending": "running", "shutting-down": "terminated", "stopping": "stopped"}
 
 
@@ -97,6 +99,19 @@ class Instance(moto_instances.Instance):
     def explain(self, code, message, reason):
         self._reason = f"{reason} ({utcnow():%Y-%m-%d %H:%M:%S} GMT)"
         self.state_reason = StateReason(f"{code}: {message}", code)
+
+    def attach_eni(self, eni, device_index):
+        """Each network card has its own device indexes; moto keeps one interface for each index."""
+        slot = int(device_index)
+        while slot in self.nics:
+            slot += MOST_DEVICES
+        attachment = super().attach_eni(eni, slot)
+        eni.device_index = int(device_index)
+        return attachment
+
+    def detach_eni(self, eni):
+        eni.device_index = next((slot for slot, held in self.nics.items() if held is eni), eni.device_index)
+        super().detach_eni(eni)
 
     def release(self):
         """Gives back everything that a terminated instance no longer has."""

@@ -420,8 +420,7 @@ class LaunchPlan:
         return 1 + instance.ami_launch_index % self.placement_group.partition_count
 
     def furnish_interfaces(self, instance):
-        for asked in self.interfaces:
-            interface = instance.nics[int(asked["DeviceIndex"])]
+        for asked, interface in zip(self.interfaces, instance.nics.values(), strict=True):
             if asked.get("NetworkInterfaceId"):
                 continue
             interface.add_tags(self.tags.get("network-interface", {}))
