@@ -133,7 +133,8 @@ fn initialized(data_dir: &Path) -> Result<LocalConfig, Diagnostics> {
             format!("{}: {e}. Run \"gpuform init -reconfigure\".", path.display()),
         ))
     })?;
-    let text = |name: &str| json.pointer(&format!("/backend/config/{name}")).and_then(|v| v.as_str().map(str::to_owned));
+    let text =
+        |name: &str| json.pointer(&format!("/backend/config/{name}")).and_then(|v| v.as_str().map(str::to_owned));
     Ok(LocalConfig { path: text("path"), workspace_dir: text("workspace_dir") })
 }
 

@@ -68,14 +68,7 @@ impl Context {
         let terminal = std::io::stdout().is_terminal();
         let width = terminal_size::terminal_size().map_or(80, |(w, _)| usize::from(w.0));
         let color = terminal && env.get("NO_COLOR").is_none() && env.get("TERM") != Some("dumb");
-        Context {
-            env,
-            dir,
-            original_dir,
-            sources: Sources::default(),
-            style: Style { color, width, terminal },
-            stop,
-        }
+        Context { env, dir, original_dir, sources: Sources::default(), style: Style { color, width, terminal }, stop }
     }
 
     /// `.terraform`, or what `TF_DATA_DIR` says.

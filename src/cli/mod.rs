@@ -92,11 +92,11 @@ pub fn main() -> ExitCode {
         Err(e) => return usage(&e),
     };
     let dir = cli.chdir.as_ref().map_or(original.clone(), |d| original.join(d));
-    if cli.chdir.is_some() {
-        if let Err(e) = std::env::set_current_dir(&dir) {
-            eprintln!("Error: cannot switch to {}: {e}", dir.display());
-            return ExitCode::FAILURE;
-        }
+    if cli.chdir.is_some()
+        && let Err(e) = std::env::set_current_dir(&dir)
+    {
+        eprintln!("Error: cannot switch to {}: {e}", dir.display());
+        return ExitCode::FAILURE;
     }
     let runtime = match tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build() {
         Ok(r) => r,
@@ -153,7 +153,9 @@ fn watch_interrupts(stop: CancellationToken) {
             }
             seen += 1;
             if seen > 1 {
-                eprintln!("\nStopped at once. Operations that were under way are in the journal; the next command says more.");
+                eprintln!(
+                    "\nStopped at once. Operations that were under way are in the journal; the next command says more."
+                );
                 std::process::exit(i32::from(FAILED));
             }
             eprintln!(

@@ -110,9 +110,7 @@ impl Operation<'_> {
                 Err(d) => return self.fail(d),
             }
         }
-        if !diags.has_errors() || !plan.changes.is_empty() {
-            self.view.plan(&plan, &self.project.config, saved.as_deref().map_or(Next::Unsaved, Next::Saved));
-        }
+        self.view.plan(&plan, &self.project.config, saved.as_deref().map_or(Next::Unsaved, Next::Saved));
         self.show(&diags);
         if diags.has_errors() {
             FAILED
@@ -178,12 +176,9 @@ impl Operation<'_> {
             return self.fail(d);
         }
         let session = self.session(p.parallelism);
-        let (plan, diags) =
-            engine::plan(&session, &self.project.config, store.state(), &self.options(p)).await;
+        let (plan, diags) = engine::plan(&session, &self.project.config, store.state(), &self.options(p)).await;
         let Some(plan) = plan else { return self.fail(diags) };
-        if !diags.has_errors() || !plan.changes.is_empty() {
-            self.view.plan(&plan, &self.project.config, Next::Apply);
-        }
+        self.view.plan(&plan, &self.project.config, Next::Apply);
         self.show(&diags);
         if diags.has_errors() {
             return FAILED;

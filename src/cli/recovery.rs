@@ -26,6 +26,7 @@ pub async fn resolve(op: &Operation<'_>, store: &mut Store, locked: bool) -> Res
         return Ok(());
     }
     let session = op.session(10);
+    settle(&pending).await;
     let creates: Vec<Search> = pending
         .iter()
         .filter(|i| i.action == IntentAction::Create)
@@ -84,6 +85,17 @@ pub async fn resolve(op: &Operation<'_>, store: &mut Store, locked: bool) -> Res
     Ok(())
 }
 
+/// A request that was sent just before the crash may still be on its way, and the provider's process takes a moment to
+/// notice that it is alone: the search waits until the newest intent is a few seconds old.
+async fn settle(pending: &[Intent]) {
+    const QUIET: u64 = 2_000;
+    let newest = pending.iter().map(|i| i.time).max().unwrap_or(0);
+    let age = crate::state::journal::now().saturating_sub(newest);
+    if age < QUIET {
+        tokio::time::sleep(std::time::Duration::from_millis(QUIET - age)).await;
+    }
+}
+
 fn adopted(addr: &ResourceInstance, object: &crate::state::ObjectState) -> Diagnostic {
     let tainted = if object.is_tainted() {
         " Its creation may not have been completed, so it is marked as tainted and the next apply replaces it; use \"gpuform \
@@ -103,7 +115,8 @@ fn adopted(addr: &ResourceInstance, object: &crate::state::ObjectState) -> Diagn
 /// What the user has to know about an operation that nobody can settle for them.
 fn unknown(intent: &Intent) -> Diagnostic {
     let token = intent.client_token.as_ref().map(|t| format!(" Its client token is {t}.")).unwrap_or_default();
-    let planned = if intent.planned.len() > 2 { format!("\nIt was planned as {}", intent.planned) } else { String::new() };
+    let planned =
+        if intent.planned.len() > 2 { format!("\nIt was planned as {}", intent.planned) } else { String::new() };
     match intent.action {
         IntentAction::Create => Diagnostic::warning(
             "Object may exist outside the state",

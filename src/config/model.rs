@@ -137,6 +137,8 @@ pub struct ResourceBlock {
     pub range: Range,
     /// `resource "T" "N"`
     pub header_range: Range,
+    /// Of the label that names the type.
+    pub type_range: Range,
     pub repetition: Repetition,
     /// Everything that is not a meta-argument; decoded against the provider's schema.
     pub body: Body,

@@ -80,8 +80,11 @@ pub fn collect(
 
 /// The files that are read without being asked for, in order.
 fn automatic_files(dir: &Path) -> Vec<String> {
-    let mut files: Vec<String> =
-        ["terraform.tfvars", "terraform.tfvars.json"].iter().filter(|f| dir.join(f).is_file()).map(|f| (*f).to_owned()).collect();
+    let mut files: Vec<String> = ["terraform.tfvars", "terraform.tfvars.json"]
+        .iter()
+        .filter(|f| dir.join(f).is_file())
+        .map(|f| (*f).to_owned())
+        .collect();
     let Ok(entries) = std::fs::read_dir(dir) else { return files };
     let mut auto: Vec<String> = entries
         .flatten()
@@ -125,7 +128,8 @@ impl Collector<'_> {
         let bytes = match std::fs::read(path) {
             Ok(b) => b,
             Err(e) => {
-                let what = if e.kind() == std::io::ErrorKind::NotFound { "does not exist".to_owned() } else { e.to_string() };
+                let what =
+                    if e.kind() == std::io::ErrorKind::NotFound { "does not exist".to_owned() } else { e.to_string() };
                 self.diags.error("Failed to read variables file", format!("The variables file {name} {what}."), None);
                 return;
             }
@@ -293,7 +297,8 @@ mod tests {
     use super::*;
     use crate::config::{LoadOptions, load, manifest::Manifest};
 
-    const CONFIG: &str = "variable \"a\" {\n  type = string\n}\nvariable \"n\" {\n  type = list(number)\n  default = []\n}\n";
+    const CONFIG: &str =
+        "variable \"a\" {\n  type = string\n}\nvariable \"n\" {\n  type = list(number)\n  default = []\n}\n";
 
     fn values(files: &[(&str, &str)], given: &[Given], env: &[(&str, &str)]) -> (BTreeMap<Str, Value>, Diagnostics) {
         let dir = tempfile::tempdir().unwrap();
@@ -301,8 +306,7 @@ mod tests {
         files.iter().for_each(|(n, t)| std::fs::write(dir.path().join(n), t).unwrap());
         let sources = Sources::default();
         let manifest = Manifest::default();
-        let options =
-            LoadOptions { modules: &manifest, version: "1.11.4".parse().unwrap(), sources: sources.clone() };
+        let options = LoadOptions { modules: &manifest, version: "1.11.4".parse().unwrap(), sources: sources.clone() };
         let config = load(dir.path(), &options).0.unwrap();
         let env = env.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
         let mut diags = Diagnostics::new();

@@ -101,11 +101,7 @@ impl CheckLog {
             .map(|((kind, config_addr), objects)| CheckResult {
                 kind,
                 config_addr,
-                status: if objects.is_empty() {
-                    CheckStatus::Pass
-                } else {
-                    worst(objects.iter().map(|o| o.status))
-                },
+                status: if objects.is_empty() { CheckStatus::Pass } else { worst(objects.iter().map(|o| o.status)) },
                 objects,
             })
             .collect()

@@ -63,9 +63,7 @@ impl Execution {
         let destroy: Vec<NodeIndex> = (0..groups.len()).map(|g| graph.add_node(Step::Destroy(g))).collect();
         let mut hard: HashSet<(NodeIndex, NodeIndex)> = HashSet::new();
         let mut soft: HashSet<(NodeIndex, NodeIndex)> = HashSet::new();
-        let node_of = |r: &ConfigResource| {
-            program.find_resource(r).map(|(m, s)| program.modules[m].resource_index(s))
-        };
+        let node_of = |r: &ConfigResource| program.find_resource(r).map(|(m, s)| program.modules[m].resource_index(s));
         // Which resources each one with destroyed objects depended on, by the state.
         for (g, group) in groups.iter().enumerate() {
             let here = destroy[g];

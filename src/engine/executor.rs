@@ -211,8 +211,7 @@ impl Executor {
                     }
                 }
             });
-            let values: Vec<Option<Value>> =
-                stream::iter(jobs).buffered(CONCURRENT_INSTANCES).collect().await;
+            let values: Vec<Option<Value>> = stream::iter(jobs).buffered(CONCURRENT_INSTANCES).collect().await;
             ok &= values.iter().all(Option::is_some);
             let values = repeats.iter().zip(values).filter_map(|(r, v)| Some((r.clone(), v?)));
             let _ = run.resources[slot as usize].set(combine(values, &Kind::of_block(block)));
@@ -254,8 +253,7 @@ impl Executor {
         let scope = || job.walk.runtime.scope(job.run, job.repeat);
         let subject = Checkable::resource(&job.change.addr);
         let conditions = |list, scope: &dyn crate::lang::scope::Scope, summary| {
-            job.walk.phase.is_destroy()
-                || job.walk.conditions(list, scope, &subject, summary, job.block.header_range)
+            job.walk.phase.is_destroy() || job.walk.conditions(list, scope, &subject, summary, job.block.header_range)
         };
         if !conditions(&lifecycle.preconditions, &scope(), "Resource precondition failed") {
             return None;
@@ -303,12 +301,7 @@ impl Executor {
     }
 
     fn set(&self, c: &ResourceChange, object: crate::state::ObjectState) -> Change {
-        Change::Set {
-            addr: c.addr.clone(),
-            deposed: c.deposed,
-            provider: c.provider.clone(),
-            object: Arc::new(object),
-        }
+        Change::Set { addr: c.addr.clone(), deposed: c.deposed, provider: c.provider.clone(), object: Arc::new(object) }
     }
 
     async fn read(&self, job: &Job<'_>) -> Option<Value> {

@@ -151,7 +151,9 @@ fn for_each(value: &Value, at: Range) -> Result<Expansion> {
                             at,
                         )));
                     }
-                    _ => return fail("Invalid for_each set argument", "A set for \"for_each\" must not hold null.", at),
+                    _ => {
+                        return fail("Invalid for_each set argument", "A set for \"for_each\" must not hold null.", at);
+                    }
                 }
             }
             Ok(Expansion::Known(out))

@@ -34,7 +34,9 @@ pub fn wanted(
                         walk.report(
                             Diagnostic::error(
                                 "Duplicate import configuration for resource",
-                                format!("More than one import is given for {addr}; an object can be imported only once."),
+                                format!(
+                                    "More than one import is given for {addr}; an object can be imported only once."
+                                ),
                             )
                             .at(import.range),
                         );
@@ -72,7 +74,8 @@ fn evaluate(walk: &Walk, import: &Import) -> Result<Vec<(ResourceInstance, Strin
 
 fn id(import: &Import, scope: &dyn Scope) -> Result<String> {
     let value = import.id.eval_as(scope, &Type::String)?;
-    let fail = |detail: &str| Err(Box::new(Diagnostic::error("Invalid import id argument", detail).at(import.id.range)));
+    let fail =
+        |detail: &str| Err(Box::new(Diagnostic::error("Invalid import id argument", detail).at(import.id.range)));
     let (plain, marks) = value.unmark();
     if marks.contains(Marks::SENSITIVE) || marks.contains(Marks::EPHEMERAL) {
         return fail("The ID is shown in the plan and stored, so it can be neither sensitive nor ephemeral.");

@@ -20,9 +20,9 @@ mod planner;
 pub mod program;
 pub mod providers;
 pub mod provision;
+pub mod recover;
 mod relevant;
 pub mod runtime;
-pub mod recover;
 mod schedule;
 pub mod schemas;
 pub mod stored;
@@ -89,12 +89,14 @@ struct PoolFunctions(Arc<ProviderPool>);
 
 impl ProviderFunctions for PoolFunctions {
     fn call(&self, module: &Module, call: &Call, arguments: &[Value]) -> DiagResult<Value> {
-        let fail = |summary: &str, detail: String| {
-            Err(Box::new(Diagnostic::error(summary, detail).at(call.name_range)))
-        };
+        let fail =
+            |summary: &str, detail: String| Err(Box::new(Diagnostic::error(summary, detail).at(call.name_range)));
         let mut parts = call.name.splitn(3, "::").skip(1);
         let (Some(local), Some(function)) = (parts.next(), parts.next()) else {
-            return fail("Unknown provider function", format!("\"{}\" is not the name of a provider function.", call.name));
+            return fail(
+                "Unknown provider function",
+                format!("\"{}\" is not the name of a provider function.", call.name),
+            );
         };
         let provider = match module.required_providers.get(local) {
             Some(r) => r.source.clone(),
@@ -124,10 +126,9 @@ impl ProviderFunctions for PoolFunctions {
                 Err(Box::new(d))
             }
             Err(Some(d)) => Err(Box::new(d.at(call.name_range))),
-            Err(None) => fail(
-                "Unknown provider function",
-                format!("The provider \"{local}\" has no function \"{function}\"."),
-            ),
+            Err(None) => {
+                fail("Unknown provider function", format!("The provider \"{local}\" has no function \"{function}\"."))
+            }
         }
     }
 }
@@ -146,9 +147,8 @@ mod functions {
         signature: &FunctionSignature,
         arguments: Vec<Value>,
     ) -> Result<Value, (Option<usize>, String)> {
-        let parameter = |i: usize| -> Option<&FunctionParameter> {
-            signature.parameters.get(i).or(signature.variadic.as_ref())
-        };
+        let parameter =
+            |i: usize| -> Option<&FunctionParameter> { signature.parameters.get(i).or(signature.variadic.as_ref()) };
         if arguments.len() < signature.parameters.len() {
             let missing = &signature.parameters[arguments.len()].name;
             return Err((None, format!("the argument \"{missing}\" is missing.")));
@@ -446,6 +446,12 @@ pub async fn apply(session: &Session, config: &Config, plan: Plan, journal: Opti
     diags.extend(walk.take_diagnostics());
     let (mut state, counts) = executor.finish();
     store_outputs(&walk, &plan, &mut state);
+    if destroy && plan.targets.is_empty() && plan.excludes.is_empty() {
+        // What was only read has no object behind it.
+        let read: Vec<_> =
+            state.resources().map(|(a, _)| a.clone()).filter(|a| a.resource.mode == crate::addr::Mode::Data).collect();
+        read.iter().for_each(|a| drop(state.remove_resource(a)));
+    }
     let results = walk.checks.results();
     state.check_results = if destroy && !state.has_resources() { Vec::new() } else { results };
     Applied { state, counts, diagnostics: diags }

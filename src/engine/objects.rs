@@ -302,15 +302,16 @@ fn planned_attributes(
             }
             continue;
         }
-        if let AttributeType::Nested(n) = &a.ty {
-            if !config.is_null() && !planned.is_null() {
-                planned_nested(n.nesting, &prior, &config, &planned, &path, out, &mut |p, c, n2, path, out| {
-                    if !c.is_null() && c.is_known() && n2.is_known() {
-                        planned_attributes(&n.attributes, p, c, n2, path, out);
-                    }
-                });
-                continue;
-            }
+        if let AttributeType::Nested(n) = &a.ty
+            && !config.is_null()
+            && !planned.is_null()
+        {
+            planned_nested(n.nesting, &prior, &config, &planned, &path, out, &mut |p, c, n2, path, out| {
+                if !c.is_null() && c.is_known() && n2.is_known() {
+                    planned_attributes(&n.attributes, p, c, n2, path, out);
+                }
+            });
+            continue;
         }
         if !config.is_known() {
             // The provider may know more than the configuration does, but not that it is null where it will be set.

@@ -3,7 +3,9 @@
 
 use crate::addr::{AbsProviderConfig, ConfigResource, Mode, Module, Provider, Resource, ResourceInstance, Target};
 use crate::diag::{Diagnostic, Result};
-use crate::engine::plan::{Action, ActionReason, Importing, OutputChange, Plan, PlanMode, RelevantAttribute, ResourceChange};
+use crate::engine::plan::{
+    Action, ActionReason, Importing, OutputChange, Plan, PlanMode, RelevantAttribute, ResourceChange,
+};
 use crate::state::{State, file as state_file};
 use gpuform_schema::schema::Schema;
 use gpuform_schema::{Marks, Path, Step, Str, Type, Value, msgpack};
@@ -389,10 +391,7 @@ fn decode(bytes: &[u8]) -> Fallible<SavedPlan> {
         prior_state: state("state")?,
         previous_state: state("state-previous")?,
         settings: head.settings.clone(),
-        files: entries
-            .iter()
-            .filter_map(|(n, d)| Some((n.strip_prefix("config/")?.to_owned(), d.clone())))
-            .collect(),
+        files: entries.iter().filter_map(|(n, d)| Some((n.strip_prefix("config/")?.to_owned(), d.clone()))).collect(),
         head,
     })
 }

@@ -6,7 +6,6 @@ use crate::config::model::{Repetition, ResourceBlock};
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::engine::checks::Checkable;
 use crate::engine::events::{Event, IdentifiedBy};
-use crate::engine::{import, objects};
 use crate::engine::plan::{Action, ActionReason, Importing, PlanMode, ResourceChange};
 use crate::engine::program::{ModuleId, ResourceMeta, ResourceProgram};
 use crate::engine::runtime::{Kind, ModuleRun, Repeat, combine};
@@ -14,6 +13,7 @@ use crate::engine::schedule::Outcome;
 use crate::engine::stored::{self, Keep, TypeInfo};
 use crate::engine::targets::Targets;
 use crate::engine::walk::{Configured, ResourceStep, Walk};
+use crate::engine::{import, objects};
 use crate::lang::syntax::Slot;
 use crate::plugin::{PlanRequest, PlanResponse, Provider, ReadRequest};
 use crate::state::{DeposedKey, ObjectState, ObjectStatus, State};
@@ -88,13 +88,8 @@ struct Prior {
 
 impl Planner {
     pub fn new(input: PlannerInput, state: State) -> Planner {
-        let work = Work {
-            state,
-            changes: Vec::new(),
-            drift: Vec::new(),
-            by_block: HashMap::new(),
-            seen: HashSet::new(),
-        };
+        let work =
+            Work { state, changes: Vec::new(), drift: Vec::new(), by_block: HashMap::new(), seen: HashSet::new() };
         Planner { input, work: Mutex::new(work) }
     }
 
@@ -122,9 +117,9 @@ impl Planner {
     /// Whether applying will change any instance of a block.
     fn block_changes(&self, block: (ModuleId, Slot)) -> bool {
         let work = self.work();
-        work.by_block.get(&block).is_some_and(|c| {
-            c.iter().any(|i| !matches!(work.changes[*i].action, Action::NoOp | Action::Open))
-        })
+        work.by_block
+            .get(&block)
+            .is_some_and(|c| c.iter().any(|i| !matches!(work.changes[*i].action, Action::NoOp | Action::Open)))
     }
 
     // ---- one block
@@ -229,10 +224,19 @@ impl Planner {
         match i.block.mode() {
             Mode::Managed => self.managed(i).await,
             Mode::Data => self.data(i).await,
-            Mode::Ephemeral => crate::engine::ephemeral::open(
-                i.walk, i.program, i.info, i.configured, &i.addr, i.block, i.run, i.repeat,
-            )
-            .await,
+            Mode::Ephemeral => {
+                crate::engine::ephemeral::open(
+                    i.walk,
+                    i.program,
+                    i.info,
+                    i.configured,
+                    &i.addr,
+                    i.block,
+                    i.run,
+                    i.repeat,
+                )
+                .await
+            }
         }
     }
 
@@ -940,29 +944,12 @@ impl Planner {
             let after = objects::planned_data(&i.info.schema.block, &config);
             let after = i.info.mark(&after, &sensitive);
             if self.input.mode == PlanMode::Normal {
-                let change = ResourceChange {
-                    addr: i.addr.clone(),
-                    prev_addr: i.addr.clone(),
-                    deposed: None,
-                    provider: i.configured.addr.clone(),
-                    action: Action::Read,
-                    reason: if i.block.check.is_some() {
-                        ActionReason::ReadBecauseCheckNested
-                    } else if known {
-                        ActionReason::ReadBecauseDependencyPending
-                    } else {
-                        ActionReason::ReadBecauseConfigUnknown
-                    },
-                    before: Value::Null(i.info.ty.clone()),
-                    after: after.clone(),
-                    required_replace: Vec::new(),
-                    planned_private: Vec::new(),
-                    importing: None,
-                    generated_config: None,
-                    schema: i.info.schema.clone(),
-                    dependencies: i.meta.dependencies.clone(),
-                    create_before_destroy: false,
+                let reason = if known {
+                    ActionReason::ReadBecauseDependencyPending
+                } else {
+                    ActionReason::ReadBecauseConfigUnknown
                 };
+                let change = self.planned_read(&i, reason, after.clone());
                 self.add_change(walk, Some((i.module, i.slot)), change);
             }
             return Some(after);
@@ -974,6 +961,11 @@ impl Planner {
             dependencies: Arc::default(),
             create_before_destroy: false,
         };
+        if i.block.check.is_some() && self.input.mode == PlanMode::Normal && read.store.is_some() {
+            // What a check looks at is read again when everything else is done.
+            let change = self.planned_read(&i, ActionReason::ReadBecauseCheckNested, read.value.clone());
+            self.add_change(walk, Some((i.module, i.slot)), change);
+        }
         if let Some(object) = &read.store {
             match stored::encode(i.info, object, keep) {
                 Ok(o) => self.work().state.set(&i.addr, Arc::new(o), &i.configured.addr),
@@ -995,6 +987,27 @@ impl Planner {
             return None;
         }
         Some(read.value)
+    }
+
+    /// Reading a data source during apply.
+    fn planned_read(&self, i: &Instance<'_>, reason: ActionReason, after: Value) -> ResourceChange {
+        ResourceChange {
+            addr: i.addr.clone(),
+            prev_addr: i.addr.clone(),
+            deposed: None,
+            provider: i.configured.addr.clone(),
+            action: Action::Read,
+            reason,
+            before: Value::Null(i.info.ty.clone()),
+            after,
+            required_replace: Vec::new(),
+            planned_private: Vec::new(),
+            importing: None,
+            generated_config: None,
+            schema: i.info.schema.clone(),
+            dependencies: i.meta.dependencies.clone(),
+            create_before_destroy: false,
+        }
     }
 
     /// Whether something that the data source must come after (`depends_on`, also of its modules) has changes.
@@ -1066,7 +1079,12 @@ pub fn about(d: Diagnostics, addr: &ResourceInstance) -> Diagnostics {
 }
 
 /// Provider diagnostics with the object, and the source range of the attribute they are about.
-pub fn explain(d: Diagnostics, program: &ResourceProgram, block: &ResourceBlock, addr: &ResourceInstance) -> Diagnostics {
+pub fn explain(
+    d: Diagnostics,
+    program: &ResourceProgram,
+    block: &ResourceBlock,
+    addr: &ResourceInstance,
+) -> Diagnostics {
     about(d, addr)
         .into_iter()
         .map(|mut d| {

@@ -119,6 +119,7 @@ impl Program {
         extra: impl IntoIterator<Item = AbsProviderConfig>,
         diags: &mut Diagnostics,
     ) -> Option<Program> {
+        diags.extend(config.reference_problems.clone());
         let mut b = Builder {
             program: Program {
                 config: config.clone(),
@@ -242,7 +243,8 @@ impl Program {
         match &t.target {
             Target::Resource(s) => f(module, *s),
             Target::ModuleCall(s) => {
-                let mut queue: Vec<ModuleId> = self.modules[module].children.get(*s as usize).copied().into_iter().collect();
+                let mut queue: Vec<ModuleId> =
+                    self.modules[module].children.get(*s as usize).copied().into_iter().collect();
                 while let Some(m) = queue.pop() {
                     (0..self.modules[m].resources.len()).for_each(|s| f(m, s as Slot));
                     queue.extend(&self.modules[m].children);
@@ -505,10 +507,9 @@ impl Builder<'_> {
                 let provider_addr = &self.program.providers[id].addr.provider;
                 let Some(provider) = running.get(provider_addr) else { continue };
                 let key = (Arc::as_ptr(&module), slot as Slot, provider_addr.clone());
-                let compiled = self
-                    .blocks
-                    .entry(key)
-                    .or_insert_with(|| compile_resource(block, &module, &**provider, provider_addr, &mut layouts, diags));
+                let compiled = self.blocks.entry(key).or_insert_with(|| {
+                    compile_resource(block, &module, &**provider, provider_addr, &mut layouts, diags)
+                });
                 self.program.modules[m].resources[slot].block = compiled.clone();
             }
         }
@@ -691,29 +692,27 @@ fn compile_resource(
                 format!("Invalid {what}"),
                 format!("The provider {} has no {what} \"{ty}\".{hint}", provider_addr.for_display()),
             )
-            .at(block.header_range)
-            .address(&block.addr),
+            .at(block.type_range)
+            .context(block.header_range),
         );
         return None;
     };
-    let mut found = Diagnostics::new();
     let allowed = match block.repetition {
         Repetition::Count(_) => Allowed { count: true, ..Allowed::default() },
         Repetition::ForEach(_) => Allowed { each: true, ..Allowed::default() },
         _ => Allowed::default(),
     };
     let layout = layouts.entry(Arc::as_ptr(&schema)).or_insert_with(|| Layout::new(&schema.block)).clone();
-    let decoder = compile_body(&block.body, &layout, module, allowed, &mut found);
+    let decoder = compile_body(&block.body, &layout, module, allowed, diags);
     let provisioners = block
         .provisioners
         .iter()
         .map(|p| {
             let schema = crate::engine::provision::schema(&p.ty)?;
             let allowed = Allowed { self_object: true, ..allowed };
-            Some(compile_body(&p.body, &Layout::new(schema), module, allowed, &mut found))
+            Some(compile_body(&p.body, &Layout::new(schema), module, allowed, diags))
         })
         .collect();
-    diags.extend(found.into_iter().map(|d| if d.address.is_none() { d.address(&block.addr) } else { d }));
     Some(Arc::new(ResourceProgram { schema, decoder, provisioners }))
 }
 

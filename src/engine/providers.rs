@@ -33,7 +33,12 @@ pub struct ProviderPool {
 
 impl ProviderPool {
     pub fn new(factory: Arc<dyn ProviderFactory>) -> ProviderPool {
-        ProviderPool { factory, slots: Mutex::default(), configured: Mutex::default(), all: std::sync::Mutex::default() }
+        ProviderPool {
+            factory,
+            slots: Mutex::default(),
+            configured: Mutex::default(),
+            all: std::sync::Mutex::default(),
+        }
     }
 
     async fn slot(&self, provider: &addr::Provider) -> Arc<Mutex<Slot>> {

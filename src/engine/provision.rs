@@ -4,9 +4,9 @@ use crate::addr::ResourceInstance;
 use crate::config::model::{Provisioner, ResourceBlock};
 use crate::diag::{Diagnostic, Diagnostics, Severity};
 use crate::engine::events::Event;
+use crate::engine::program::ResourceProgram;
 use crate::engine::runtime::{ModuleRun, Repeat};
 use crate::engine::walk::Walk;
-use crate::engine::program::ResourceProgram;
 use crate::lang::decode::Decoder;
 use gpuform_schema::schema::{Attribute, AttributeType, Block, Description};
 use gpuform_schema::{Marks, Type, Value};
@@ -100,7 +100,9 @@ async fn local_exec(
     let mut marks = Marks::default();
     let value = value.unmark_deep(&mut marks);
     let text = |name: &str| value.get(name).and_then(|v| v.as_str().map(str::to_owned));
-    let fail = |detail: String| Err(Diagnostic::error("local-exec provisioner error", detail).at(p.range).into());
+    let fail = |detail: String| {
+        Err(Diagnostic::error("local-exec provisioner error", detail).at(p.body.missing_item_range()).into())
+    };
     let Some(command) = text("command").filter(|c| !c.is_empty()) else {
         return fail("The argument \"command\" must be a text that is not empty.".into());
     };

@@ -57,9 +57,8 @@ pub async fn search(
     }
     let mut diags = Diagnostics::new();
     let needed = creates.iter().map(|c| c.provider.clone());
-    let all_unknown = |why: &str| {
-        creates.iter().map(|c| (c.addr.clone(), Found::Unknown(why.to_owned()))).collect::<Vec<_>>()
-    };
+    let all_unknown =
+        |why: &str| creates.iter().map(|c| (c.addr.clone(), Found::Unknown(why.to_owned()))).collect::<Vec<_>>();
     let Some(program) = Program::build(config, &session.pool, needed, &mut diags).await else {
         return all_unknown("the configuration has errors.");
     };

@@ -314,11 +314,9 @@ impl Scope for RunScope<'_> {
             Target::PathCwd => Value::string(&self.runtime.place.cwd),
             Target::TerraformWorkspace => Value::string(&self.runtime.place.workspace),
             Target::TerraformApplying => Value::Bool(self.runtime.applying).with_marks(Marks::EPHEMERAL),
-            Target::Unresolved
-            | Target::Scoped
-            | Target::Provider(_)
-            | Target::Run(_)
-            | Target::Output(_) => Value::unknown(Type::Dynamic),
+            Target::Unresolved | Target::Scoped | Target::Provider(_) | Target::Run(_) | Target::Output(_) => {
+                Value::unknown(Type::Dynamic)
+            }
         })
     }
 

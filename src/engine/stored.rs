@@ -59,12 +59,11 @@ pub async fn decode(
         .address(addr)
         .into());
     }
-    if version == info.schema.version {
-        if let Attributes::Json(text) = &object.attributes {
-            if let Ok(v) = json::decode(text.as_bytes(), &info.ty, ExtraAttributes::Refuse) {
-                return Ok(v);
-            }
-        }
+    if version == info.schema.version
+        && let Attributes::Json(text) = &object.attributes
+        && let Ok(v) = json::decode(text.as_bytes(), &info.ty, ExtraAttributes::Refuse)
+    {
+        return Ok(v);
     }
     let (value, diags) = provider.upgrade_resource_state(&info.name, version, &object.attributes.to_json()).await;
     match value {
@@ -96,8 +95,7 @@ pub fn encode(info: &TypeInfo, value: &Value, keep: Keep) -> Result<ObjectState,
         )
     })?;
     let mut object = ObjectState::new(u64::try_from(info.schema.version).unwrap_or(0), text);
-    object.sensitive_paths =
-        marks.into_iter().filter(|(_, m)| m.contains(Marks::SENSITIVE)).map(|(p, _)| p).collect();
+    object.sensitive_paths = marks.into_iter().filter(|(_, m)| m.contains(Marks::SENSITIVE)).map(|(p, _)| p).collect();
     object.private = keep.private;
     object.status = keep.status;
     object.dependencies = keep.dependencies;

@@ -87,8 +87,7 @@ impl Targets {
             program.graph.node_indices().filter(|n| matches!(program.graph[*n], Node::Output(0, _))).collect();
         for o in outputs {
             let inputs = reach(program, vec![o], Direction::Incoming);
-            let mut resources =
-                inputs.iter().filter(|n| matches!(program.graph[**n], Node::Resource(..))).peekable();
+            let mut resources = inputs.iter().filter(|n| matches!(program.graph[**n], Node::Resource(..))).peekable();
             if resources.peek().is_some() && resources.all(|n| all.contains(n)) {
                 all.extend(inputs);
             }

@@ -68,7 +68,8 @@ impl ResourceStep for Validator {
             let l = &block.lifecycle;
             ok &= walk.conditions(&l.preconditions, &scope(), &subject, "Resource precondition failed", block.range);
             let with_self = scope().with_self(value.clone());
-            ok &= walk.conditions(&l.postconditions, &with_self, &subject, "Resource postcondition failed", block.range);
+            ok &=
+                walk.conditions(&l.postconditions, &with_self, &subject, "Resource postcondition failed", block.range);
             for decoder in code.provisioners.iter().flatten() {
                 let mut diags = Diagnostics::new();
                 decoder.eval(&scope().with_self(Value::unknown(info.ty.clone())), &mut diags);

@@ -191,7 +191,11 @@ impl Walk {
 
     /// Does something in every instance of a module; true if it went well in all of them.
     pub fn each_module(&self, m: ModuleId, mut f: impl FnMut(&Arc<ModuleRun>) -> bool) -> bool {
-        self.runtime.instances(m).iter().fold(true, |ok, run| f(run) && ok)
+        let mut ok = true;
+        for run in self.runtime.instances(m) {
+            ok &= f(run);
+        }
+        ok
     }
 
     /// Evaluates an expression; a failure is reported.
@@ -347,12 +351,11 @@ impl Walk {
                 };
                 Ok(Some(Err((text.as_str().into(), text))))
             }
-            Value::Null(_) => Err(Diagnostic::error(
-                "Invalid condition result",
-                "The condition is null, but must be true or false.",
-            )
-            .at(c.condition.range)
-            .into()),
+            Value::Null(_) => {
+                Err(Diagnostic::error("Invalid condition result", "The condition is null, but must be true or false.")
+                    .at(c.condition.range)
+                    .into())
+            }
             _ => Ok(None),
         }
     }
@@ -366,7 +369,8 @@ impl Walk {
         let scope = self.runtime.scope(run, &Repeat::None);
         if !self.phase.is_destroy() && !o.preconditions.is_empty() {
             let subject = Checkable::output(&run.addr, name);
-            if !self.conditions(&o.preconditions, &scope, &subject, "Module output value precondition failed", o.range) {
+            if !self.conditions(&o.preconditions, &scope, &subject, "Module output value precondition failed", o.range)
+            {
                 return false;
             }
         }

@@ -116,7 +116,11 @@ fn installation(block: Block, place: &dyn Fn(&str) -> PathBuf, config: &mut CliC
     let Body::Native(body) = block.body else { return };
     let mut methods = Vec::new();
     for a in &body.attributes {
-        if &*a.name == "dev_overrides" { overrides(a, place, config, diags) } else { unknown(&a.name, a.name_range, diags) }
+        if &*a.name == "dev_overrides" {
+            overrides(a, place, config, diags)
+        } else {
+            unknown(&a.name, a.name_range, diags)
+        }
     }
     for b in body.blocks {
         let schema = BodySchema::new().optional(["include", "exclude", "path", "url"]);

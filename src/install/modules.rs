@@ -97,8 +97,7 @@ pub fn install(dir: &Path, data_dir: &Path, update: bool, sources: &Sources) -> 
         Ok(m) if !update => m,
         Ok(_) | Err(_) => Manifest::default(),
     };
-    let installing =
-        Installing { old, new: Mutex::default(), root: dir.to_owned(), lines: Mutex::default() };
+    let installing = Installing { old, new: Mutex::default(), root: dir.to_owned(), lines: Mutex::default() };
     installing.record(&addr::Module::root(), "", Path::new("."));
     let Ok(version) = crate::cli::project::TERRAFORM_VERSION.parse() else { return (Vec::new(), Diagnostics::new()) };
     let options = LoadOptions { modules: &installing, version, sources: sources.clone() };

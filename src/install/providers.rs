@@ -50,10 +50,18 @@ struct Package {
 #[derive(Clone, PartialEq, Debug)]
 pub enum Outcome {
     /// It was there already.
-    Reused { provider: Provider, version: String },
-    Installed { provider: Provider, version: String },
+    Reused {
+        provider: Provider,
+        version: String,
+    },
+    Installed {
+        provider: Provider,
+        version: String,
+    },
     /// Development override: used as it is.
-    Overridden { provider: Provider },
+    Overridden {
+        provider: Provider,
+    },
 }
 
 /// The directory under which packages are installed.
@@ -62,21 +70,14 @@ pub fn folder(data_dir: &Path) -> PathBuf {
 }
 
 fn package_folder(root: &Path, provider: &Provider, version: &str) -> PathBuf {
-    root.join(&*provider.hostname)
-        .join(&*provider.namespace)
-        .join(&*provider.ty)
-        .join(version)
-        .join(platform())
+    root.join(&*provider.hostname).join(&*provider.namespace).join(&*provider.ty).join(version).join(platform())
 }
 
 /// The places that are searched where the CLI configuration names none.
 fn usual_methods(root: &Path, home: Option<&Path>) -> Vec<Method> {
     let places = [Some(root.join("terraform.d/plugins")), home.map(|h| h.join(".terraform.d/plugins"))];
     let mirrors = places.into_iter().flatten().filter(|p| p.is_dir()).map(Source::FilesystemMirror);
-    mirrors
-        .chain([Source::Direct])
-        .map(|source| Method { source, include: Vec::new(), exclude: Vec::new() })
-        .collect()
+    mirrors.chain([Source::Direct]).map(|source| Method { source, include: Vec::new(), exclude: Vec::new() }).collect()
 }
 
 /// Where installation works.
@@ -171,7 +172,8 @@ impl Installer<'_> {
         let target = package_folder(&folder(self.data_dir), provider, &version);
         let reused = target.exists() && locked.is_some();
         if !reused {
-            place(package, &target).map_err(|e| failed(provider, format!("Version {version} cannot be installed: {e}.")))?;
+            place(package, &target)
+                .map_err(|e| failed(provider, format!("Version {version} cannot be installed: {e}.")))?;
         }
         let hash = hash_folder(&target).map_err(|e| failed(provider, format!("The package cannot be read: {e}.")))?;
         let known = locked.map(|l| l.hashes.clone()).unwrap_or_default();
@@ -205,9 +207,8 @@ impl Installer<'_> {
             match &m.source {
                 Source::FilesystemMirror(dir) => {
                     searched.push(dir.display().to_string());
-                    let packages = mirror(dir, provider).map_err(|e| {
-                        failed(provider, format!("The mirror {} cannot be read: {e}.", dir.display()))
-                    })?;
+                    let packages = mirror(dir, provider)
+                        .map_err(|e| failed(provider, format!("The mirror {} cannot be read: {e}.", dir.display())))?;
                     for p in packages {
                         if !found.iter().any(|f| f.version == p.version) {
                             found.push(p);
@@ -235,7 +236,8 @@ impl Installer<'_> {
         versions.sort();
         let offered = versions.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
         let want = wanted.map_or_else(|| described(required), |w| format!("{w}, by the lock file"));
-        let places = if searched.is_empty() { "no place (see provider_installation)".into() } else { searched.join(", ") };
+        let places =
+            if searched.is_empty() { "no place (see provider_installation)".into() } else { searched.join(", ") };
         let detail = if offered.is_empty() {
             format!("No version of {} was found. Wanted: {want}. Searched: {places}.", provider.for_display())
         } else {
@@ -285,10 +287,10 @@ fn mirror(dir: &Path, provider: &Provider) -> io::Result<Vec<Package>> {
             Some(_) => entry.path(),
             None => entry.path().join(platform()),
         };
-        if let Ok(version) = packed.unwrap_or(&name).parse() {
-            if location.exists() {
-                packages.push(Package { version, location });
-            }
+        if let Ok(version) = packed.unwrap_or(&name).parse()
+            && location.exists()
+        {
+            packages.push(Package { version, location });
         }
     }
     Ok(packages)

@@ -68,3 +68,35 @@ fn constant_key(step: &StepKind) -> Option<String> {
         StepKind::Attr(_) | StepKind::Splat { .. } => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::diag::FileId;
+    use crate::lang::parse::parse_expression;
+
+    fn prefixes(text: &str) -> Vec<String> {
+        let mut all = Vec::new();
+        parse_expression(text, FileId(0), 0).unwrap().visit_traversals(&mut |t| all.extend(t.prefixes()));
+        all
+    }
+
+    #[test]
+    fn a_reference_is_listed_with_what_it_is_a_part_of() {
+        assert_eq!(prefixes("var.zones"), ["var.zones"]);
+        assert_eq!(prefixes("each.value.port"), ["each.value.port", "each.value"]);
+        assert_eq!(prefixes("self.id"), ["self.id", "self"]);
+        assert_eq!(prefixes("data.t.n.id"), ["data.t.n.id", "data.t.n"]);
+        assert_eq!(
+            prefixes(r#"t.n["a"].ports[0]"#),
+            [r#"t.n["a"].ports[0]"#, r#"t.n["a"].ports"#, r#"t.n["a"]"#, "t.n",]
+        );
+        assert_eq!(prefixes(r#"module.m["k"].out"#), [r#"module.m["k"].out"#, r#"module.m["k"]"#]);
+    }
+
+    #[test]
+    fn keys_that_are_not_constant_end_a_reference() {
+        assert_eq!(prefixes("t.n[var.k].id"), ["t.n", "var.k"]);
+        assert_eq!(prefixes("t.n[*].id"), ["t.n"]);
+        assert_eq!(prefixes("[for x in t.n : x.id]"), ["t.n"]);
+    }
+}

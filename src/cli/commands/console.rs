@@ -36,11 +36,7 @@ impl Console {
         }
     }
 
-    async fn evaluate(
-        &self,
-        cx: &Context,
-        variables: &[crate::cli::args::VariableArg],
-    ) -> Result<(), Diagnostics> {
+    async fn evaluate(&self, cx: &Context, variables: &[crate::cli::args::VariableArg]) -> Result<(), Diagnostics> {
         let (project, warnings) = crate::cli::project::Project::open(cx, variables, false)?;
         cx.show(&warnings, false);
         let files = StateFiles { state: self.state.clone(), ..StateFiles::default() };

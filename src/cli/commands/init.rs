@@ -106,7 +106,8 @@ impl Init {
             return Ok(warnings);
         }
         if self.get {
-            let (installed, diags) = modules::install(std::path::Path::new("."), &cx.data_dir(), self.upgrade, &cx.sources);
+            let (installed, diags) =
+                modules::install(std::path::Path::new("."), &cx.data_dir(), self.upgrade, &cx.sources);
             if !installed.is_empty() {
                 self.say(cx, "Initializing modules...");
                 installed.iter().for_each(|line| self.say(cx, line));
@@ -176,7 +177,7 @@ impl Init {
         for given in &self.backend_config {
             let pairs = match given.split_once('=') {
                 Some((name, value)) => vec![(name.trim().to_owned(), value.to_owned())],
-                None => self.from_file(cx, given)?,
+                None => self.file_arguments(cx, given)?,
             };
             for (name, value) in pairs {
                 match name.as_str() {
@@ -195,7 +196,7 @@ impl Init {
         Ok(())
     }
 
-    fn from_file(&self, cx: &Context, name: &str) -> Result<Vec<(String, String)>, Diagnostics> {
+    fn file_arguments(&self, cx: &Context, name: &str) -> Result<Vec<(String, String)>, Diagnostics> {
         let bytes = std::fs::read(cx.path(name)).map_err(|e| {
             Diagnostics::from(Diagnostic::error("Backend configuration file cannot be read", format!("{name}: {e}.")))
         })?;
@@ -224,10 +225,11 @@ impl Init {
         let (from, to) = (backends::at(cx, from.unwrap_or(&usual)), backends::at(cx, to.unwrap_or(&usual)));
         let mut copies = Vec::new();
         for workspace in from.workspaces().await? {
-            if let Some(stored) = from.read(&workspace).await? {
-                if from.location(&workspace) != to.location(&workspace) && !stored.state.is_empty() {
-                    copies.push((workspace, stored.state));
-                }
+            if let Some(stored) = from.read(&workspace).await?
+                && from.location(&workspace) != to.location(&workspace)
+                && !stored.state.is_empty()
+            {
+                copies.push((workspace, stored.state));
             }
         }
         if copies.is_empty() {
@@ -249,9 +251,7 @@ impl Init {
             }
         }
         for (workspace, state) in copies {
-            if workspace != crate::state::backend::DEFAULT_WORKSPACE
-                && !to.workspaces().await?.iter().any(|w| *w == workspace)
-            {
+            if workspace != crate::state::backend::DEFAULT_WORKSPACE && !to.workspaces().await?.contains(&workspace) {
                 to.create_workspace(&workspace).await?;
             }
             let request = self.lock.lock.then(|| LockRequest {
@@ -300,17 +300,20 @@ impl Init {
         let (done, found) = installer.install(&needed, &mut lock);
         diags.extend(found);
         for outcome in done {
-            self.say(cx, &match outcome {
-                Outcome::Reused { provider, version } => {
-                    format!("- Using previously-installed {} v{version}", provider.for_display())
-                }
-                Outcome::Installed { provider, version } => {
-                    format!("- Installed {} v{version}", provider.for_display())
-                }
-                Outcome::Overridden { provider } => {
-                    format!("- {} is overridden by the CLI configuration (development)", provider.for_display())
-                }
-            });
+            self.say(
+                cx,
+                &match outcome {
+                    Outcome::Reused { provider, version } => {
+                        format!("- Using previously-installed {} v{version}", provider.for_display())
+                    }
+                    Outcome::Installed { provider, version } => {
+                        format!("- Installed {} v{version}", provider.for_display())
+                    }
+                    Outcome::Overridden { provider } => {
+                        format!("- {} is overridden by the CLI configuration (development)", provider.for_display())
+                    }
+                },
+            );
         }
         if diags.has_errors() {
             return Err(diags);

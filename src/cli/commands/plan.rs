@@ -36,10 +36,7 @@ impl Plan {
             Ok(o) => o,
             Err(exit) => return exit,
         };
-        let command = PlanCommand {
-            out: self.out.as_deref(),
-            detailed_exitcode: self.detailed_exitcode,
-        };
+        let command = PlanCommand { out: self.out.as_deref(), detailed_exitcode: self.detailed_exitcode };
         operation.plan(&self.planning, &self.lock, &self.files, command).await
     }
 }

@@ -55,9 +55,7 @@ impl Providers {
 async fn from_state(cx: &Context) -> Result<BTreeSet<Provider>, Diagnostics> {
     let backend = backends::recorded(cx, &crate::cli::args::StateFiles::default())?;
     let stored = backend.read(&cx.workspace()).await?;
-    Ok(stored
-        .map(|s| s.state.resources().map(|(_, r)| r.provider.provider.clone()).collect())
-        .unwrap_or_default())
+    Ok(stored.map(|s| s.state.resources().map(|(_, r)| r.provider.provider.clone()).collect()).unwrap_or_default())
 }
 
 async fn tree(cx: &Context, root: &ModuleNode) -> Result<String, Diagnostics> {

@@ -71,7 +71,13 @@ impl Show {
         text
     }
 
-    async fn plan(&self, cx: &Context, project: &Project, saved: SavedPlan, path: &Path) -> Result<String, Diagnostics> {
+    async fn plan(
+        &self,
+        cx: &Context,
+        project: &Project,
+        saved: SavedPlan,
+        path: &Path,
+    ) -> Result<String, Diagnostics> {
         let plan = project.decode_plan(saved).await?;
         if !self.json {
             let next = path.display().to_string();

@@ -193,8 +193,7 @@ impl State {
                     let mut trial = state.clone();
                     let moves = ops::mv(&mut trial, None, &from, &to)?;
                     let verb = if dry_run { "Would move" } else { "Move" };
-                    let mut text: String =
-                        moves.iter().map(|(a, b)| format!("{verb} \"{a}\" to \"{b}\"\n")).collect();
+                    let mut text: String = moves.iter().map(|(a, b)| format!("{verb} \"{a}\" to \"{b}\"\n")).collect();
                     if !dry_run {
                         *state = trial;
                         text.push_str(&format!("Successfully moved {} object(s).\n", moves.len()));
@@ -266,12 +265,15 @@ async fn pull(cx: &Context) -> Result<String, Failed> {
     if !store.exists() {
         return Ok(String::new());
     }
-    let bytes = file::to_bytes(store.state()).map_err(|e| Failed::from(Diagnostic::error("State cannot be shown", e.to_string())))?;
+    let bytes = file::to_bytes(store.state())
+        .map_err(|e| Failed::from(Diagnostic::error("State cannot be shown", e.to_string())))?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 async fn push(cx: &Context, path: &std::path::Path, force: bool, lock: &Lock) -> Result<String, Failed> {
-    let fail = |e: std::io::Error| Failed::from(Diagnostic::error("State cannot be read", format!("{}: {e}.", path.display())));
+    let fail = |e: std::io::Error| {
+        Failed::from(Diagnostic::error("State cannot be read", format!("{}: {e}.", path.display())))
+    };
     let bytes = if path.as_os_str() == "-" {
         let mut all = Vec::new();
         std::io::Read::read_to_end(&mut std::io::stdin().lock(), &mut all).map_err(fail)?;
@@ -311,7 +313,8 @@ async fn replace_provider(
         if !auto_approve {
             cx.print(&text);
             text.clear();
-            let question = "\nDo you want to make these changes?\nOnly 'yes' will be accepted to continue.\n\nEnter a value: ";
+            let question =
+                "\nDo you want to make these changes?\nOnly 'yes' will be accepted to continue.\n\nEnter a value: ";
             if prompt::ask(cx, question)?.trim() != "yes" {
                 return Ok("Cancelled replacing providers.\n".to_owned());
             }

@@ -35,7 +35,8 @@ impl Validate {
         } else {
             cx.show(&diags, false);
             if !diags.has_errors() {
-                let but = if diags.is_empty() { "." } else { ", but there were some validation warnings as shown above." };
+                let but =
+                    if diags.is_empty() { "." } else { ", but there were some validation warnings as shown above." };
                 let (green, reset) = if cx.style.color { ("\x1b[32m\x1b[1m", "\x1b[0m") } else { ("", "") };
                 cx.println(&format!("{green}Success!{reset} The configuration is valid{but}\n"));
             }

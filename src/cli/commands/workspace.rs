@@ -99,8 +99,7 @@ async fn list(cx: &Context) -> Result<String, Diagnostics> {
     let backend = backends::recorded(cx, &StateFiles::default())?;
     let current = cx.workspace();
     let all = backend.workspaces().await?;
-    let mut text: String =
-        all.iter().map(|w| format!("{} {w}\n", if *w == current { "*" } else { " " })).collect();
+    let mut text: String = all.iter().map(|w| format!("{} {w}\n", if *w == current { "*" } else { " " })).collect();
     text.push('\n');
     Ok(text)
 }
@@ -184,8 +183,11 @@ async fn delete(cx: &Context, name: &str, force: bool, lock: &Lock) -> Result<St
             "Select another one before deleting it.",
         );
     }
-    let request =
-        lock.lock.then(|| LockRequest { operation: "workspace-delete".into(), who: cx.who(), timeout: lock.lock_timeout });
+    let request = lock.lock.then(|| LockRequest {
+        operation: "workspace-delete".into(),
+        who: cx.who(),
+        timeout: lock.lock_timeout,
+    });
     let store = Store::open(backend.clone(), name, request.as_ref(), || {}).await?;
     let objects = store.state().instance_count();
     if objects > 0 && !force {
@@ -202,7 +204,9 @@ async fn delete(cx: &Context, name: &str, force: bool, lock: &Lock) -> Result<St
     backend.delete_workspace(name).await?;
     let mut text = format!("Deleted workspace \"{name}\"!\n");
     if objects > 0 {
-        text.push_str(&format!("\nWarning: {objects} objects of its state still exist and are not managed any more.\n"));
+        text.push_str(&format!(
+            "\nWarning: {objects} objects of its state still exist and are not managed any more.\n"
+        ));
     }
     Ok(text)
 }

@@ -103,7 +103,7 @@ pub fn render(d: &Diagnostic, sources: &Sources, style: Style) -> String {
     for line in body.lines() {
         let _ = writeln!(out, "{color}│{reset} {line}");
     }
-    let _ = write!(out, "{color}╵{reset}\n");
+    let _ = writeln!(out, "{color}╵{reset}");
     format!("\n{out}")
 }
 

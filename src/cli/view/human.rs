@@ -164,7 +164,11 @@ impl Events for Human {
     fn event(&self, event: Event<'_>) {
         match event {
             Event::RefreshStart { addr, deposed, id } => {
-                self.say(&self.bold(&format!("{}: Refreshing state...{}", name(addr, deposed), id_suffix(id.as_ref()))));
+                self.say(&self.bold(&format!(
+                    "{}: Refreshing state...{}",
+                    name(addr, deposed),
+                    id_suffix(id.as_ref())
+                )));
             }
             Event::OperationStart { addr, deposed, action, id } => {
                 let name = name(addr, deposed);
@@ -213,6 +217,9 @@ impl OperationView for Human {
     }
 
     fn plan(&self, plan: &Plan, config: &Config, next: Next<'_>) {
+        if plan.errored && plan.changes.is_empty() {
+            return;
+        }
         let text = plan::render(plan, config, self.style, next);
         let _ = std::io::stdout().lock().write_all(text.as_bytes());
     }

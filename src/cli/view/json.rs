@@ -10,8 +10,9 @@ mod state;
 pub(super) mod value;
 pub(super) mod write;
 
-pub use diagnostic::{diagnostic, validation};
 pub(super) use diagnostic::write_diagnostic as diagnostic_into;
+pub use diagnostic::{diagnostic, validation};
+pub(super) use plan::drift;
 pub use plan::plan;
 pub use schema::{functions, provider_schemas};
 pub use state::{outputs, state};

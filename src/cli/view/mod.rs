@@ -19,7 +19,7 @@ use std::sync::Arc;
 pub trait OperationView: Events {
     fn diagnostics(&self, diags: &Diagnostics);
 
-    /// The finished plan. `next` says what the user will do with it.
+    /// The finished plan, which is partial where there were errors. `next` says what the user will do with it.
     fn plan(&self, plan: &Plan, config: &Config, next: Next<'_>);
 
     /// A saved plan is about to be applied, without having been shown by this command.

@@ -257,13 +257,8 @@ fn body(c: &ResourceChange, action: Action, paint: Paint, out: &mut String) {
         crate::addr::Mode::Ephemeral => "ephemeral",
         crate::addr::Mode::Managed => "resource",
     };
-    let _ = writeln!(
-        out,
-        "{} {keyword} \"{}\" \"{}\" {{",
-        symbol(action, paint),
-        c.addr.resource.ty,
-        c.addr.resource.name
-    );
+    let _ =
+        writeln!(out, "{} {keyword} \"{}\" \"{}\" {{", symbol(action, paint), c.addr.resource.ty, c.addr.resource.name);
     let null = Value::null();
     let (before, after) = match action {
         Action::Forget => (&c.before, &c.before),

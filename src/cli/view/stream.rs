@@ -2,7 +2,7 @@
 //! Warnings and errors are messages as well, and everything goes to standard output.
 
 use super::json::write::{Members, object, string};
-use super::json::{diagnostic_into, value};
+use super::json::{self, diagnostic_into, value};
 use crate::addr::{InstanceKey, ResourceInstance};
 use crate::cli::project::TERRAFORM_VERSION;
 use crate::cli::view::{Kind, Next, OperationView};
@@ -327,9 +327,7 @@ impl OperationView for Stream {
     }
 
     fn plan(&self, plan: &Plan, _: &Config, _: Next<'_>) {
-        for c in plan.drift.iter().filter(|c| c.action != Action::NoOp || c.is_moved()) {
-            drift(c);
-        }
+        json::drift(plan).into_iter().for_each(drift);
         self.changes(plan);
         let counts = plan.counts();
         let import = if counts.import > 0 { format!("{} to import, ", counts.import) } else { String::new() };

@@ -39,6 +39,7 @@ impl Cx<'_> {
         };
         self.check_name(&ty, type_summary);
         self.check_name(&name, name_summary);
+        let type_range = ty.range;
         let addr = Resource { mode, ty: ty.text, name: name.text };
         let header_range = block.header_range;
         let schema = if mode == Mode::Managed { &MANAGED } else { &META };
@@ -50,6 +51,7 @@ impl Cx<'_> {
             addr,
             range: header_range,
             header_range,
+            type_range,
             repetition: self.repetition(&mut content),
             body: rest,
             provider,

@@ -26,7 +26,7 @@ functions! {
 
     /// Tells whether any element of a list is true.
     fn anytrue(list: ListOf<bool>) -> Typed<bool> {
-        if list.iter().any(|v| *v == Value::TRUE) {
+        if list.contains(&Value::TRUE) {
             Typed::new(Value::TRUE)
         } else if list.iter().any(|v| !v.is_known()) {
             Typed::unknown()

@@ -2,12 +2,12 @@
 //! `charset.rs`.
 
 use super::signature::{Nullable, Typed, functions};
-use super::{FunctionError, json_text};
+use super::{FunctionError, deflate, json_text};
 use crate::lang::ops::unknown_with_prefix;
 use base64::Engine;
 use base64::alphabet::STANDARD;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
-use flate2::{Compress, Compression, Crc, FlushCompress};
+use flate2::Crc;
 use gpuform_schema::json;
 use gpuform_schema::value::{Str, Value};
 use std::fmt::Write;
@@ -38,9 +38,8 @@ functions! {
     }
 
     /// Compresses a string with gzip and encodes the result in base64.
-    fn base64gzip(str: Str) -> Result<String, FunctionError> {
-        let packed = gzip(str.as_bytes()).map_err(|e| FunctionError::call(format!("cannot compress: {e}")))?;
-        Ok(encode_base64(&packed))
+    fn base64gzip(str: Str) -> String {
+        encode_base64(&gzip(str.as_bytes()))
     }
 
     /// Reads a value from JSON.
@@ -116,30 +115,15 @@ pub(super) fn decode_base64(text: &str) -> Option<Vec<u8>> {
 
 /// The gzip form of the data as Terraform makes it: without a name or time, the data flushed before the end, and an
 /// empty last block.
-fn gzip(data: &[u8]) -> Result<Vec<u8>, flate2::CompressError> {
+fn gzip(data: &[u8]) -> Vec<u8> {
     const HEADER: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff];
     const LAST_BLOCK: [u8; 5] = [1, 0, 0, 0xff, 0xff];
-    let mut compress = Compress::new(Compression::default(), false);
     let mut out = HEADER.to_vec();
-    loop {
-        out.reserve(data.len() / 2 + 64);
-        let consumed = compress.total_in() as usize;
-        let room = out.capacity() - out.len();
-        let before = compress.total_out();
-        compress.compress_vec(data.get(consumed..).unwrap_or_default(), &mut out, FlushCompress::Sync)?;
-        let all_read = compress.total_in() as usize == data.len();
-        if all_read && ((compress.total_out() - before) as usize) < room {
-            break;
-        }
-    }
-    if data.is_empty() {
-        out.truncate(HEADER.len());
-        out.extend([0, 0, 0, 0xff, 0xff]);
-    }
+    out.extend(deflate::compress(data));
     out.extend(LAST_BLOCK);
     let mut crc = Crc::new();
     crc.update(data);
     out.extend(crc.sum().to_le_bytes());
     out.extend((data.len() as u32).to_le_bytes());
-    Ok(out)
+    out
 }

@@ -17,9 +17,9 @@ use std::path::PathBuf;
 functions! {
     /// The absolute form of a file name.
     fn abspath(ctx: &FunctionContext, path: Str) -> String {
-        let joined =
-            if path.starts_with('/') { path.to_string() } else { format!("{}/{path}", ctx.base_dir.display()) };
-        clean(&joined)
+        let joined = ctx.base_dir.join(&*path);
+        let absolute = std::path::absolute(&joined).unwrap_or(joined);
+        clean(&absolute.to_string_lossy())
     }
 
     /// The last part of a file name.
@@ -130,18 +130,8 @@ fn render(ctx: &FunctionContext, source: &str, name: &str, vars: Open) -> Result
     if !vars.is_known() {
         return Ok(Value::unknown(Type::Dynamic).with_marks(marks));
     }
-    let Some(entries) = vars.entries() else {
+    if vars.entries().is_none() {
         return Err(FunctionError::argument(1, "an object or map is required"));
-    };
-    for (name, _) in entries {
-        let mut chars = name.chars();
-        let letter = |c: char| c == '_' || c.is_alphanumeric();
-        if !chars.next().is_some_and(char::is_alphabetic) || !chars.all(|c| letter(c) || c == '-') {
-            let message = format!(
-                "{name:?} cannot be the name of a variable: it must start with a letter, and have letters, digits, _ and - only"
-            );
-            return Err(FunctionError::argument(1, message));
-        }
     }
     let templates = ctx.templates.ok_or_else(|| FunctionError::call("templates cannot be rendered here"))?;
     templates.render(source, name, &vars).map(|v| v.with_marks(marks))

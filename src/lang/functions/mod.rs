@@ -6,6 +6,7 @@ mod collection;
 mod crypto;
 mod csv;
 pub mod datetime;
+mod deflate;
 mod encoding;
 mod filesystem;
 mod format;
@@ -18,6 +19,8 @@ mod private_key;
 mod set;
 mod signature;
 mod string;
+#[cfg(test)]
+mod tests;
 mod types;
 mod yaml;
 mod yaml_writer;
@@ -118,6 +121,12 @@ impl FunctionError {
         FunctionError { kind: FunctionErrorKind::Argument(index), message: message.into() }
     }
 
+    /// The same error, but its message, which may quote an argument, left out.
+    fn without_reason(self) -> FunctionError {
+        let message = "an argument is sensitive, so the reason is not shown".into();
+        FunctionError { message, ..self }
+    }
+
     /// The position of the argument to blame.
     pub fn argument_index(&self) -> Option<usize> {
         match self.kind {
@@ -165,7 +174,14 @@ impl Function {
             };
             return Ok(result.with_marks(marks));
         }
-        Ok(run(prepared, ctx).map_err(|e| self.named(e))?.with_marks(marks))
+        let given = prepared.clone();
+        match run(prepared, ctx) {
+            Ok(value) => Ok(value.with_marks(marks)),
+            Err(e) => {
+                let all = given.iter().fold(marks, |marks, v| marks | v.deep_marks());
+                Err(self.named(if all.contains(Marks::SENSITIVE) { e.without_reason() } else { e }))
+            }
+        }
     }
 
     /// Whether the evaluator implements this function itself (`try`, `can`).
@@ -210,7 +226,7 @@ impl Function {
         let message = e.message.trim_end_matches('.');
         match e.argument_index().and_then(|i| self.parameter(i)) {
             Some(p) => FunctionError { message: format!("Invalid value for {:?}: {message}.", p.name), ..e },
-            None => FunctionError { message: format!("{}.", capitalized(message)), ..e },
+            None => FunctionError { message: format!("{message}."), ..e },
         }
     }
 }
@@ -220,14 +236,6 @@ fn arguments(n: usize) -> String {
         0 => "no arguments".into(),
         1 => "1 argument".into(),
         n => format!("{n} arguments"),
-    }
-}
-
-fn capitalized(message: &str) -> String {
-    let mut chars = message.chars();
-    match chars.next() {
-        Some(first) => first.to_uppercase().chain(chars).collect(),
-        None => String::new(),
     }
 }
 

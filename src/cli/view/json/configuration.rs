@@ -2,7 +2,7 @@
 
 use super::value;
 use super::write::{Members, array, object, string};
-use crate::addr::{AbsProviderConfig, Mode, Provider};
+use crate::addr::{Mode, Provider};
 use crate::config::model::{
     Config, LocalProviderConfig, ModuleCall, ModuleNode, ProviderConfig, Provisioner, Repetition, ResourceBlock,
 };
@@ -49,19 +49,15 @@ impl Writer<'_> {
     fn provider_configs(&mut self, m: &mut Members<'_>) {
         let mut all: BTreeMap<String, Listed<'_>> = BTreeMap::new();
         self.config.root.visit(&mut |node| {
-            for (local, block) in &node.module.provider_configs {
-                let provider = provider_of(node, &local.name);
-                let listed = Listed { node, local: local.clone(), provider, block: Some(block) };
-                all.insert(key(node, local), listed);
-            }
-            for name in node.module.required_providers.keys() {
-                let local = LocalProviderConfig { name: name.clone(), alias: None };
-                let passed = node.providers.get(&local).is_some_and(|p| p.module != node.addr);
-                if passed || (!node.addr.is_root() && !node.module.provider_configs.contains_key(&local)) {
-                    continue;
+            let written = node.module.provider_configs.keys().cloned();
+            let default = |name: &Str| LocalProviderConfig { name: name.clone(), alias: None };
+            for local in written.chain(node.module.required_providers.keys().map(default)) {
+                let (owner, own) = self.source(node, &local);
+                if owner.addr == node.addr && own == local {
+                    let provider = provider_of(node, &local.name);
+                    let block = node.module.provider_configs.get(&local);
+                    all.insert(key(node, &local), Listed { node, local, provider, block });
                 }
-                let provider = provider_of(node, name);
-                all.entry(key(node, &local)).or_insert(Listed { node, local, provider, block: None });
             }
         });
         if all.is_empty() {
@@ -214,24 +210,46 @@ impl Writer<'_> {
 
     /// The key under which a provider configuration is listed.
     fn provider_key(&self, node: &ModuleNode, local: &LocalProviderConfig) -> String {
-        let Some(abs) = node.providers.get(local) else { return local.to_string() };
-        let Some(owner) = find(&self.config.root, abs) else { return local.to_string() };
-        let names = owner.module.required_providers.iter();
-        let same = names.filter(|(_, r)| r.source == abs.provider).map(|(name, _)| name);
-        let candidates: Vec<&Str> = same.collect();
-        let name = candidates.iter().find(|n| **n == &local.name).or(candidates.first());
-        let name = name.map_or_else(|| abs.provider.ty.clone(), |n| (*n).clone());
-        key(owner, &LocalProviderConfig { name, alias: abs.alias.clone() })
+        let (owner, own) = self.source(node, local);
+        key(owner, &own)
     }
-}
 
-/// The module that a provider configuration belongs to.
-fn find<'a>(root: &'a ModuleNode, config: &AbsProviderConfig) -> Option<&'a ModuleNode> {
-    let mut node = root;
-    for name in config.module.0.iter() {
-        node = node.children.get(node.module.calls.get_index_of(name)?)?;
+    /// Where a provider configuration comes from: the module that has it, and its name there. One that is neither
+    /// written nor passed is that of the calling module, if that uses the provider too.
+    fn source<'n>(
+        &'n self,
+        node: &'n ModuleNode,
+        local: &LocalProviderConfig,
+    ) -> (&'n ModuleNode, LocalProviderConfig) {
+        let here = || (node, local.clone());
+        if node.module.provider_configs.contains_key(local) {
+            return here();
+        }
+        let Some((parent, call)) = self.caller(node) else { return here() };
+        let passed = call.providers.as_ref().and_then(|list| list.iter().find(|p| p.child == *local));
+        if let Some(passed) = passed {
+            return self.source(parent, &passed.parent);
+        }
+        if call.providers.is_some() || local.alias.is_some() {
+            return here();
+        }
+        let provider = provider_of(node, &local.name);
+        let mut same = parent.module.required_providers.iter().filter(|(_, r)| r.source == provider);
+        match same.next() {
+            Some((name, _)) => self.source(parent, &LocalProviderConfig { name: name.clone(), alias: None }),
+            None => here(),
+        }
     }
-    Some(node)
+
+    /// The module that calls this one, and the call.
+    fn caller(&self, node: &ModuleNode) -> Option<(&ModuleNode, &ModuleCall)> {
+        let (last, path) = node.addr.0.split_last()?;
+        let mut parent: &ModuleNode = &self.config.root;
+        for name in path {
+            parent = parent.children.get(parent.module.calls.get_index_of(name)?)?;
+        }
+        Some((parent, parent.module.calls.get(last)?))
+    }
 }
 
 fn key(node: &ModuleNode, local: &LocalProviderConfig) -> String {

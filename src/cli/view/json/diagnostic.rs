@@ -121,11 +121,46 @@ fn context_of(file: &SourceFile, at: Range) -> Option<String> {
             Body::Native(inner) => inner.range.end,
             other => other.range().end,
         };
-        b.header_range.start <= at.start && at.start < end.max(b.header_range.end)
+        b.header_range.start < at.start && at.start < end.max(b.header_range.end)
     })?;
     let mut header = block.ty.to_string();
     for l in &block.labels {
         header.push_str(&format!(" {}", crate::addr::quote(&l.text)));
     }
     Some(header)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_diagnostic_has_its_place_with_the_source_around_it() {
+        let sources = Sources::default();
+        let file = sources.add("main.tf", "resource \"a\" \"b\" {\n  size = \"x\"\n}\n");
+        let d = Diagnostic::error("Incorrect attribute value type", "A number is required.")
+            .at(Range::new(file, 28, 31))
+            .address("a.b");
+        let expected = [
+            r#"{"severity":"error","summary":"Incorrect attribute value type","detail":"A number is required.","#,
+            r#""address":"a.b","range":{"filename":"main.tf","start":{"line":2,"column":10,"byte":28},"#,
+            r#""end":{"line":2,"column":13,"byte":31}},"snippet":{"context":"resource \"a\" \"b\"","#,
+            r#""code":"  size = \"x\"","start_line":2,"highlight_start_offset":9,"highlight_end_offset":12,"#,
+            r#""values":[]}}"#,
+        ]
+        .concat();
+        assert_eq!(diagnostic(&d, &sources), expected);
+    }
+
+    #[test]
+    fn a_validation_counts_what_it_lists() {
+        let diags: Diagnostics = [Diagnostic::warning("W", ""), Diagnostic::error("E", "")].into_iter().collect();
+        let text = validation(&diags, &Sources::default());
+        let json: serde_json::Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(
+            (&json["valid"], &json["error_count"], &json["warning_count"]),
+            (&false.into(), &1.into(), &1.into())
+        );
+        assert_eq!(json["diagnostics"].as_array().map(Vec::len), Some(2));
+    }
 }

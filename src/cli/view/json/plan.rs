@@ -22,10 +22,9 @@ pub fn plan(plan: &Plan, config: &Config, schemas: &Schemas) -> String {
         m.string("terraform_version", TERRAFORM_VERSION);
         variables(m, plan, config);
         planned_values(m.key("planned_values"), plan);
-        let drift: Vec<&ResourceChange> =
-            plan.drift.iter().filter(|d| d.action != Action::NoOp || d.is_moved()).collect();
+        let drift = drift(plan);
         if !drift.is_empty() {
-            m.array("resource_drift", drift, |c, out| resource_change(c, out));
+            m.array("resource_drift", drift, resource_change);
         }
         if !plan.changes.is_empty() {
             m.array("resource_changes", &plan.changes, resource_change);
@@ -59,6 +58,12 @@ pub fn plan(plan: &Plan, config: &Config, schemas: &Schemas) -> String {
         m.bool("errored", plan.errored);
     });
     out
+}
+
+/// The changes made outside that documents list. What is about to be destroyed is not compared.
+pub fn drift(plan: &Plan) -> Vec<&ResourceChange> {
+    let listed = |d: &&ResourceChange| plan.mode != PlanMode::Destroy && (d.action != Action::NoOp || d.is_moved());
+    plan.drift.iter().filter(listed).collect()
 }
 
 /// The values of the root variables: given ones, and defaults.
@@ -221,4 +226,91 @@ fn prior_outputs(plan: &Plan) -> BTreeMap<Str, OutputValue> {
         }
     }
     outputs
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::addr::{AbsProviderConfig, Module, Provider};
+    use crate::config::model::ModuleNode;
+    use crate::diag::{Diagnostics, Sources};
+    use crate::engine::plan::ActionReason;
+    use crate::state::State;
+    use gpuform_schema::Type;
+    use std::sync::Arc;
+
+    fn replacement() -> ResourceChange {
+        let addr: crate::addr::ResourceInstance = "module.m.t_x.a[\"k\"]".parse().unwrap();
+        ResourceChange {
+            prev_addr: "t_x.a".parse().unwrap(),
+            addr,
+            deposed: None,
+            provider: AbsProviderConfig { module: Module::root(), provider: Provider::implied("t"), alias: None },
+            action: Action::CreateThenDelete,
+            reason: ActionReason::ReplaceBecauseCannotUpdate,
+            before: Value::object([("id", Value::from("1")), ("zone", Value::from("a"))]),
+            after: Value::object([
+                ("id", Value::unknown(Type::String)),
+                ("zone", Value::from("b").with_marks(Marks::SENSITIVE)),
+            ]),
+            required_replace: vec![Path::attrs(["zone"]).index(0)],
+            planned_private: Vec::new(),
+            importing: None,
+            generated_config: None,
+            schema: Arc::default(),
+            dependencies: Arc::default(),
+            create_before_destroy: true,
+        }
+    }
+
+    #[test]
+    fn a_replacement_shows_both_sides_and_what_forces_it() {
+        let mut out = String::new();
+        resource_change(&replacement(), &mut out);
+        let expected = [
+            r#"{"address":"module.m.t_x.a[\"k\"]","previous_address":"t_x.a","module_address":"module.m","#,
+            r#""mode":"managed","type":"t_x","name":"a","index":"k","#,
+            r#""provider_name":"registry.terraform.io/hashicorp/t","change":{"actions":["create","delete"],"#,
+            r#""before":{"id":"1","zone":"a"},"after":{"zone":"b"},"after_unknown":{"id":true},"#,
+            r#""before_sensitive":{},"after_sensitive":{"zone":true},"replace_paths":[["zone",0]]},"#,
+            r#""action_reason":"replace_because_cannot_update"}"#,
+        ]
+        .concat();
+        assert_eq!(out, expected);
+    }
+
+    #[test]
+    fn ten_thousand_changes_are_quick_to_write() {
+        let root = ModuleNode {
+            addr: Module::root(),
+            module: Arc::default(),
+            children: Vec::new(),
+            providers: BTreeMap::new(),
+        };
+        let config =
+            Config { root: Arc::new(root), sources: Sources::default(), reference_problems: Diagnostics::new() };
+        let p = Plan {
+            mode: PlanMode::Normal,
+            variables: BTreeMap::new(),
+            changes: vec![replacement(); 10_000],
+            drift: Vec::new(),
+            outputs: BTreeMap::new(),
+            prior_state: State::default(),
+            previous_state: State::default(),
+            checks: Vec::new(),
+            relevant_attributes: Vec::new(),
+            targets: Vec::new(),
+            excludes: Vec::new(),
+            force_replace: Vec::new(),
+            timestamp: String::new(),
+            errored: false,
+            complete: true,
+            providers: Vec::new(),
+        };
+        let started = std::time::Instant::now();
+        let text = plan(&p, &config, &Schemas::default());
+        assert!(text.len() > 6_000_000 && text.ends_with(r#""complete":true,"errored":false}"#));
+        // A debug build on a busy machine; optimized it takes some milliseconds.
+        assert!(started.elapsed() < std::time::Duration::from_secs(10), "{:?}", started.elapsed());
+    }
 }

@@ -22,15 +22,22 @@ pub fn provider_schemas(providers: &BTreeMap<Provider, Arc<ProviderSchema>>) -> 
         }
         m.object("provider_schemas", |m| {
             for (provider, schema) in providers {
-                m.object(&provider.to_string(), |m| provider_schema(m, schema));
+                m.object(&provider.to_string(), |m| {
+                    if provider.is_builtin() {
+                        // It has no configuration at all.
+                        m.object("provider", |m| m.number("version", 0));
+                    } else {
+                        m.object("provider", |m| self::schema(m, &schema.provider));
+                    }
+                    offers(m, schema);
+                });
             }
         });
     });
     out
 }
 
-fn provider_schema(m: &mut Members<'_>, p: &ProviderSchema) {
-    m.object("provider", |m| schema(m, &p.provider));
+fn offers(m: &mut Members<'_>, p: &ProviderSchema) {
     for (name, schemas) in [
         ("resource_schemas", &p.resources),
         ("data_source_schemas", &p.data_sources),

@@ -9,10 +9,10 @@ use gpuform_schema::Str;
 use gpuform_schema::json::write_type;
 use std::collections::BTreeMap;
 
-/// A state; `None` where there is none.
+/// A state; `None` where there is none, which looks like an empty one.
 pub fn state(state: Option<&State>, schemas: &Schemas) -> String {
     let mut out = String::new();
-    match state {
+    match state.filter(|s| !s.is_empty()) {
         None => object(&mut out, |m| m.string("format_version", FORMAT)),
         Some(s) => write_state(s, &s.outputs, true, schemas, &mut out),
     }
@@ -191,13 +191,7 @@ fn declaration_address(m: &mut Members<'_>, c: &CheckResult) {
     let ty = names.next().filter(|_| c.kind == CheckKind::Resource);
     m.string("kind", kind(c.kind));
     if ty.is_some() {
-        m.string(
-            "mode",
-            match names.next() {
-                Some(mode @ ("data" | "ephemeral")) => mode,
-                _ => "managed",
-            },
-        );
+        m.string("mode", names.next().filter(|m| matches!(*m, "data" | "ephemeral")).unwrap_or("managed"));
     }
     if let Some(module) = module {
         m.string("module", module);
@@ -270,4 +264,72 @@ fn key_end(text: &str) -> usize {
         }
     }
     text.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::addr::{AbsProviderConfig, Module};
+    use crate::state::{CheckObject, CheckStatus, ObjectStatus};
+    use gpuform_schema::Path;
+    use std::sync::Arc;
+
+    fn provider() -> AbsProviderConfig {
+        AbsProviderConfig { module: Module::root(), provider: Provider::implied("t"), alias: None }
+    }
+
+    fn object(text: &str) -> Arc<ObjectState> {
+        Arc::new(ObjectState::new(1, text))
+    }
+
+    #[test]
+    fn objects_stand_in_the_tree_of_their_modules() {
+        let mut s = State::default();
+        s.terraform_version = "1.11.4".into();
+        let mut first = ObjectState::new(1, r#"{"id":"1","ports":[80]}"#);
+        first.sensitive_paths = vec![Path::attrs(["id"])];
+        first.status = ObjectStatus::Tainted;
+        s.set(&"t_x.a".parse().unwrap(), Arc::new(first), &provider());
+        s.set_deposed(&"t_x.a".parse().unwrap(), "0000000a".parse().unwrap(), object("{}"), &provider());
+        s.set(&r#"module.m["k"].module.n.t_x.b[0]"#.parse().unwrap(), object("{}"), &provider());
+        let with_provider = r#""provider_name":"registry.terraform.io/hashicorp/t","schema_version":1"#;
+        let expected = [
+            r#"{"format_version":"1.0","terraform_version":"1.11.4","values":{"root_module":{"resources":["#,
+            &format!(r#"{{"address":"t_x.a","mode":"managed","type":"t_x","name":"a",{with_provider},"#),
+            r#""values":{"id":"1","ports":[80]},"sensitive_values":{"id":true,"ports":[false]},"tainted":true},"#,
+            &format!(r#"{{"address":"t_x.a","mode":"managed","type":"t_x","name":"a",{with_provider},"#),
+            r#""values":{},"sensitive_values":{},"deposed_key":"0000000a"}],"#,
+            r#""child_modules":[{"address":"module.m[\"k\"]","child_modules":[{"resources":["#,
+            r#"{"address":"module.m[\"k\"].module.n.t_x.b[0]","mode":"managed","type":"t_x","name":"b","index":0,"#,
+            &format!(r#"{with_provider},"values":{{}},"sensitive_values":{{}}}}],"#),
+            r#""address":"module.m[\"k\"].module.n"}]}]}}}"#,
+        ]
+        .concat();
+        assert_eq!(state(Some(&s), &Schemas::default()), expected);
+        assert_eq!(state(None, &Schemas::default()), r#"{"format_version":"1.0"}"#);
+    }
+
+    #[test]
+    fn results_of_checks_name_declarations_and_instances() {
+        let result = CheckResult {
+            kind: CheckKind::Resource,
+            config_addr: "module.m.data.t_x.a".into(),
+            status: CheckStatus::Fail,
+            objects: vec![CheckObject {
+                addr: r#"module.m["a.b"].data.t_x.a[0]"#.into(),
+                status: CheckStatus::Fail,
+                failure_messages: vec!["No.".into()],
+            }],
+        };
+        let mut out = String::new();
+        super::object(&mut out, |m| checks(m, &[result]));
+        let expected = [
+            r#"{"checks":[{"address":{"kind":"resource","mode":"data","module":"module.m","name":"a","#,
+            r#""to_display":"module.m.data.t_x.a","type":"t_x"},"status":"fail","instances":[{"address":"#,
+            r#"{"instance_key":0,"module":"module.m[\"a.b\"]","to_display":"module.m[\"a.b\"].data.t_x.a[0]"},"#,
+            r#""status":"fail","problems":[{"message":"No."}]}]}]}"#,
+        ]
+        .concat();
+        assert_eq!(out, expected);
+    }
 }

@@ -199,7 +199,15 @@ impl Writer<'_> {
     }
 
     /// Nested blocks of one type; gives the number of those that stay as they are and are not shown.
-    fn blocks(&mut self, name: &str, b: &NestedBlock, before: &Value, after: &Value, indent: usize, path: &Path) -> usize {
+    fn blocks(
+        &mut self,
+        name: &str,
+        b: &NestedBlock,
+        before: &Value,
+        after: &Value,
+        indent: usize,
+        path: &Path,
+    ) -> usize {
         if sensitive(before) || sensitive(after) {
             if before != after || before.is_null() {
                 let mark = mark_of(before, after);
@@ -287,7 +295,15 @@ impl Writer<'_> {
     fn changed(&mut self, label: &str, b: &Value, a: &Value, indent: usize, path: &Path, end: &str, suffix: &str) {
         if !a.is_known() {
             if container(b) && b.element_count().unwrap_or(0) > 0 {
-                self.whole_as(label, b, Mark::Change, Mark::Remove, indent, &format!(" -> (known after apply){end}"), suffix);
+                self.whole_as(
+                    label,
+                    b,
+                    Mark::Change,
+                    Mark::Remove,
+                    indent,
+                    &format!(" -> (known after apply){end}"),
+                    suffix,
+                );
             } else {
                 self.line(indent, Mark::Change, &format!("{label}{} -> (known after apply){end}{suffix}", scalar(b)));
             }
@@ -312,7 +328,15 @@ impl Writer<'_> {
             (Value::String(x), Value::String(y)) => self.changed_text(label, x, y, indent, end, suffix),
             _ if container(b) || container(a) => {
                 if container(b) && b.element_count().unwrap_or(0) > 0 {
-                    self.whole_as(label, b, Mark::Change, Mark::Remove, indent, &format!(" -> {}{end}", brief(a)), suffix);
+                    self.whole_as(
+                        label,
+                        b,
+                        Mark::Change,
+                        Mark::Remove,
+                        indent,
+                        &format!(" -> {}{end}", brief(a)),
+                        suffix,
+                    );
                     if container(a) {
                         // Of another kind: what comes follows in full.
                         self.whole(label, a, Mark::Add, indent, end, suffix);
@@ -584,7 +608,11 @@ fn pairs(nesting: Nesting, before: &Value, after: &Value) -> Vec<Pair> {
 /// Elements of two lists side by side: by position where there are as many, otherwise along what they have in common.
 fn align(b: &[Value], a: &[Value]) -> Vec<(Mark, Value, Value)> {
     if b.len() == a.len() {
-        return b.iter().zip(a).map(|(x, y)| (if x == y { Mark::Keep } else { Mark::Change }, x.clone(), y.clone())).collect();
+        return b
+            .iter()
+            .zip(a)
+            .map(|(x, y)| (if x == y { Mark::Keep } else { Mark::Change }, x.clone(), y.clone()))
+            .collect();
     }
     let null = || Value::Null(Type::Dynamic);
     edits(b, a)

@@ -1,0 +1,121 @@
+//! `kill -9` at any moment: nothing is lost, nothing is made twice, the state file can always be read.
+
+use crate::demo::{Work, is_built};
+use std::time::Duration;
+
+const COUNT: usize = 12;
+
+const CONFIG: &str = r#"
+terraform {
+  required_providers {
+    demo = {
+      source = "gpuform/demo"
+    }
+  }
+}
+variable "generation" {
+  type = number
+}
+resource "demo_thing" "t" {
+  count = 12
+  name  = "g${var.generation}-${count.index}"
+}
+"#;
+
+/// A small generator of pseudo-random numbers; the seed is printed with a failure.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, n: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % n
+    }
+}
+
+#[test]
+fn killed_at_fifty_random_moments_nothing_is_lost_or_doubled() {
+    if !is_built() {
+        return;
+    }
+    let seed = u64::from(std::process::id()) | 1 << 40;
+    let mut random = Random(seed);
+    let work = Work::new(CONFIG);
+    let mut killed = 0;
+    for round in 0..50 {
+        // A new generation now and then: all objects are replaced.
+        let generation = format!("-var=generation={}", round / 5);
+        let mut child = work
+            .command(&["apply", "-auto-approve", "-no-color", &generation])
+            .env("DEMO_DELAY_MS", "15")
+            .stdout(std::process::Stdio::null())
+            .stderr(std::process::Stdio::null())
+            .spawn()
+            .unwrap();
+        std::thread::sleep(Duration::from_millis(40 + random.below(400)));
+        if child.try_wait().unwrap().is_none() {
+            killed += 1;
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        // A provider process whose parent is gone ends by itself.
+        std::thread::sleep(Duration::from_millis(350));
+        if work.path("terraform.tfstate").exists() {
+            let state: serde_json::Value = serde_json::from_str(&work.read("terraform.tfstate")).unwrap();
+            assert_eq!(state["version"], 4, "seed {seed}, round {round}");
+        }
+    }
+    assert!(killed >= 10, "only {killed} of 50 runs were killed while they ran");
+    let generation = "-var=generation=99";
+    work.ok(&["apply", "-auto-approve", "-no-color", generation]);
+    let mut wanted: Vec<String> = (0..COUNT).map(|i| format!("g99-{i}")).collect();
+    wanted.sort();
+    assert_eq!(work.things(), wanted, "seed {seed}");
+    assert_eq!(work.ok(&["state", "list"]).lines().count(), COUNT, "seed {seed}");
+    let again = work.run(&["plan", "-detailed-exitcode", "-no-color", generation]);
+    assert_eq!(again.status.code(), Some(0), "seed {seed}");
+    println!("{killed} of 50 runs were killed while they ran");
+}
+
+#[test]
+fn an_object_whose_creation_was_not_answered_is_found_again() {
+    if !is_built() {
+        return;
+    }
+    for (when, exists) in [("before", false), ("after", true)] {
+        let work = Work::new(CONFIG);
+        let mut c = work.command(&["apply", "-auto-approve", "-no-color", "-var=generation=1"]);
+        let out = c.env("DEMO_EXIT", format!("create:g1-3:{when}")).output().unwrap();
+        assert_eq!(out.status.code(), Some(1), "the provider died {when} the effect");
+        assert_eq!(work.things().contains(&"g1-3".to_owned()), exists);
+        let out = work.ok(&["apply", "-auto-approve", "-no-color", "-var=generation=1"]);
+        let found = if exists { "found" } else { "had no effect" };
+        assert!(out.contains(found), "{when}: {out}");
+        assert_eq!(work.things().len(), COUNT, "the provider died {when} the effect: {out}");
+    }
+}
+
+#[test]
+fn an_interrupt_lets_running_operations_finish_and_saves_the_state() {
+    if !is_built() {
+        return;
+    }
+    let work = Work::new(CONFIG);
+    let child = work
+        .command(&["apply", "-auto-approve", "-no-color", "-parallelism=2", "-var=generation=1"])
+        .env("DEMO_DELAY_MS", "300")
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(Duration::from_millis(900));
+    let pid = child.id().to_string();
+    assert!(std::process::Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
+    let out = child.wait_with_output().unwrap();
+    assert_eq!(out.status.code(), Some(1));
+    let made = work.things().len();
+    assert!(made < COUNT, "everything was made before the interrupt");
+    let listed = if made == 0 { 0 } else { work.ok(&["state", "list"]).lines().count() };
+    assert_eq!(listed, made);
+}

@@ -1,0 +1,97 @@
+//! A working directory with the demo provider of the SDK, and gpuform run in it.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// A directory for one test.
+pub struct Work {
+    dir: tempfile::TempDir,
+}
+
+/// The demo provider beside the executables under test.
+fn provider() -> PathBuf {
+    let gpuform = Path::new(env!("CARGO_BIN_EXE_gpuform"));
+    gpuform.with_file_name("examples").join("terraform-provider-demo")
+}
+
+/// Whether the demo provider is built; if not, says how to build it. `cargo xtask test` builds it.
+pub fn is_built() -> bool {
+    let built = provider().is_file();
+    if !built {
+        assert!(std::env::var_os("CI").is_none(), "the demo provider is not built");
+        println!("skipped: build it with cargo build -p gpuform-provider-sdk --example terraform-provider-demo");
+    }
+    built
+}
+
+impl Work {
+    pub fn new(config: &str) -> Work {
+        let work = Work { dir: tempfile::tempdir().unwrap() };
+        work.write("main.tf", config);
+        let bin = provider().parent().unwrap().display().to_string();
+        work.write(
+            "cli.tfrc",
+            &format!("provider_installation {{\n  dev_overrides {{\n    \"gpuform/demo\" = \"{bin}\"\n  }}\n  direct {{}}\n}}\n"),
+        );
+        work
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    pub fn write(&self, name: &str, text: &str) {
+        std::fs::write(self.path(name), text).unwrap();
+    }
+
+    pub fn read(&self, name: &str) -> String {
+        std::fs::read_to_string(self.path(name)).unwrap()
+    }
+
+    /// gpuform with arguments, ready to start.
+    pub fn command(&self, args: &[&str]) -> Command {
+        let mut c = Command::new(env!("CARGO_BIN_EXE_gpuform"));
+        c.args(args).current_dir(self.dir.path()).env_clear();
+        c.env("PATH", std::env::var_os("PATH").unwrap_or_default());
+        c.env("HOME", self.dir.path()).env("TF_CLI_CONFIG_FILE", self.path("cli.tfrc"));
+        c.env("DEMO_STORE", self.path("store")).stdin(std::process::Stdio::null());
+        c
+    }
+
+    pub fn run(&self, args: &[&str]) -> Output {
+        self.command(args).output().unwrap()
+    }
+
+    /// Runs a command that must succeed; gives what it printed.
+    #[track_caller]
+    pub fn ok(&self, args: &[&str]) -> String {
+        let out = self.run(args);
+        assert!(out.status.success(), "{args:?}:\n{}{}", text(&out.stdout), text(&out.stderr));
+        text(&out.stdout)
+    }
+
+    /// Runs a command that must fail with exit code 1; gives its errors.
+    #[track_caller]
+    pub fn fails(&self, args: &[&str]) -> String {
+        let out = self.run(args);
+        assert_eq!(out.status.code(), Some(1), "{args:?}:\n{}{}", text(&out.stdout), text(&out.stderr));
+        text(&out.stderr)
+    }
+
+    /// The names of the objects that exist in the provider's store.
+    pub fn things(&self) -> Vec<String> {
+        let Ok(entries) = std::fs::read_dir(self.path("store")) else { return Vec::new() };
+        let mut names: Vec<String> = entries
+            .flatten()
+            .filter(|e| e.path().is_file())
+            .filter_map(|e| serde_json::from_slice::<serde_json::Value>(&std::fs::read(e.path()).ok()?).ok())
+            .filter_map(|v| v.get("name").and_then(|n| n.as_str().map(str::to_owned)))
+            .collect();
+        names.sort();
+        names
+    }
+}
+
+pub fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}

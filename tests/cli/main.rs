@@ -1,0 +1,9 @@
+//! What a user gets from the command line, end to end over the built executables. `demo.rs` starts the demo provider;
+//! every file is about one subject.
+
+#![allow(clippy::unwrap_used)]
+
+mod bad_input;
+mod crash;
+mod demo;
+mod workflow;
