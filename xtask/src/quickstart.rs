@@ -50,8 +50,8 @@ struct Stack {
 impl Stack {
     fn tour(&self, keep: bool) -> Result {
         self.step("Install the provider", &["init"])?;
-        self.step("See what would be made", &["plan"])?;
-        self.step("Make it", &["apply", "-auto-approve"])?;
+        self.step("See what would be made", &["plan", "-out=stack.plan"])?;
+        self.step("Make it", &["apply", "stack.plan"])?;
         self.step("Nothing is left to change", &["plan", "-detailed-exitcode"])?;
         self.step("What other tools need to know", &["output"])?;
         if keep {
@@ -88,7 +88,7 @@ impl Stack {
             println!("    export {name}={value}");
         }
         println!("    alias gpuform={}\n", self.program.display());
-        println!("and then, for example: gpuform show; gpuform state list; edit main.tf and gpuform apply.");
+        println!("and then, for example: gpuform show; gpuform state list; edit compute.tf and gpuform apply.");
         println!("Ctrl-C here ends the server, and the stack with it.");
         self.interrupt.wait_for_request();
     }
