@@ -121,3 +121,31 @@ fn an_interrupt_lets_running_operations_finish_and_saves_the_state() {
     let listed = if made == 0 { 0 } else { work.ok(&["state", "list"]).lines().count() };
     assert_eq!(listed, made);
 }
+
+#[test]
+fn a_second_interrupt_stops_at_once_and_the_journal_knows_what_was_begun() {
+    if !is_built() {
+        return;
+    }
+    let work = Work::new(CONFIG);
+    let child = work
+        .command(&["apply", "-auto-approve", "-no-color", "-var=generation=1"])
+        .env("DEMO_DELAY_MS", "5000")
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(Duration::from_millis(1500));
+    let pid = child.id().to_string();
+    let begin = std::time::Instant::now();
+    for _ in 0..2 {
+        assert!(std::process::Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
+        std::thread::sleep(Duration::from_millis(200));
+    }
+    let out = child.wait_with_output().unwrap();
+    assert_eq!(out.status.code(), Some(1));
+    assert!(begin.elapsed() < Duration::from_secs(3), "it waited for running operations: {:?}", begin.elapsed());
+    let out = work.ok(&["apply", "-auto-approve", "-no-color", "-var=generation=1"]);
+    assert!(out.contains("no effect") || out.contains("found"), "what was begun is looked for: {out}");
+    assert_eq!(work.things().len(), COUNT);
+}

@@ -51,11 +51,17 @@ impl Work {
     /// gpuform with arguments, ready to start.
     pub fn command(&self, args: &[&str]) -> Command {
         let mut c = Command::new(env!("CARGO_BIN_EXE_gpuform"));
-        c.args(args).current_dir(self.dir.path()).env_clear();
+        c.args(args);
+        self.prepare(&mut c);
+        c
+    }
+
+    /// Gives a command this folder as working directory and home, and nothing of the caller's environment but PATH.
+    pub fn prepare(&self, c: &mut Command) {
+        c.current_dir(self.dir.path()).env_clear();
         c.env("PATH", std::env::var_os("PATH").unwrap_or_default());
         c.env("HOME", self.dir.path()).env("TF_CLI_CONFIG_FILE", self.path("cli.tfrc"));
         c.env("DEMO_STORE", self.path("store")).stdin(std::process::Stdio::null());
-        c
     }
 
     pub fn run(&self, args: &[&str]) -> Output {

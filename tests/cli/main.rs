@@ -6,4 +6,5 @@
 mod bad_input;
 mod crash;
 mod demo;
+mod disk;
 mod workflow;

@@ -61,7 +61,10 @@ fn secrets_do_not_show() {
     let plan = work.ok(&["plan", "-no-color", "-var=s=hunter2"]);
     let applied = work.ok(&["apply", "-auto-approve", "-no-color", "-var=s=hunter2"]);
     let outputs = work.ok(&["output", "-no-color"]);
-    for text in [plan, applied, outputs] {
+    let again = work.ok(&["plan", "-no-color", "-var=s=changed"]);
+    let gone = work.ok(&["plan", "-destroy", "-no-color", "-var=s=changed"]);
+    let shown = work.ok(&["show", "-no-color"]) + &work.ok(&["state", "show", "-no-color", "terraform_data.a"]);
+    for text in [plan, applied, outputs, again, gone, shown] {
         assert!(!text.contains("hunter2"), "{text}");
     }
 }

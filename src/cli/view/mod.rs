@@ -1,6 +1,7 @@
 //! Views: how plans, states, diagnostics and progress look, for people and as JSON. They read the engine's data and
 //! write text; they decide nothing.
 
+mod copies;
 pub mod diagnostics;
 pub mod human;
 pub mod json;

@@ -5,7 +5,7 @@ pub mod diff;
 
 use crate::addr::{AbsResource, ResourceInstance};
 use crate::cli::context::Style;
-use crate::cli::view::Next;
+use crate::cli::view::{Next, copies};
 use crate::config::model::Config;
 use crate::engine::plan::{Action, ActionReason, OutputChange, Plan, PlanMode, RelevantAttribute, ResourceChange};
 use diff::{Mark, Paint, Writer};
@@ -266,6 +266,7 @@ fn body(c: &ResourceChange, action: Action, paint: Paint, out: &mut String) {
         Action::Delete => (&c.before, &null),
         _ => (&c.before, &c.after),
     };
+    let (before, after) = (&*copies::hide(&c.addr.resource, before), &*copies::hide(&c.addr.resource, after));
     let mut writer = Writer {
         out: std::mem::take(out),
         paint,

@@ -1,7 +1,8 @@
 //! States and outputs for people.
 
-use crate::addr::ResourceInstance;
+use crate::addr::{Resource, ResourceInstance};
 use crate::cli::context::Style;
+use crate::cli::view::copies;
 use crate::lang::render;
 use crate::state::{Attributes, InstanceState, ObjectState, OutputValue, State};
 use gpuform_schema::{Marks, Path, Str, Value, json};
@@ -68,15 +69,16 @@ fn object(addr: &ResourceInstance, o: &ObjectState, what: &str, style: Style, ou
         flat @ Attributes::Flat(_) => flat.to_json(),
     };
     match json::decode_untyped(text.as_bytes()) {
-        Ok(v) => attributes(&v, &o.sensitive_paths, out),
+        Ok(v) => attributes(&addr.resource, &v, &o.sensitive_paths, out),
         Err(_) => out.push_str("    # the stored attributes cannot be read\n"),
     }
     out.push_str("}\n");
 }
 
-fn attributes(v: &Value, sensitive: &[Path], out: &mut String) {
+fn attributes(resource: &Resource, v: &Value, sensitive: &[Path], out: &mut String) {
     let marks: Vec<(Path, Marks)> = sensitive.iter().map(|p| (p.clone(), Marks::SENSITIVE)).collect();
     let v = v.mark_paths(&marks);
+    let v = copies::hide(resource, &v);
     let shown: Vec<(&Str, &Value)> = v.entries().into_iter().flatten().filter(|(_, v)| !v.is_null()).collect();
     let width = shown.iter().map(|(n, _)| n.chars().count()).max().unwrap_or(0);
     for (name, v) in shown {
