@@ -1,8 +1,10 @@
-//! `cargo xtask`: the tasks of a checkout. One file per task (`quickstart`, `test`); the others are what tasks share:
+//! `cargo xtask`: the tasks of a checkout. One file per task (`quickstart`, `test`, `bench`); the others are what tasks share:
 //! the workspace's folders and executables, the Python environment, the cloud on loopback, and child processes that
 //! never outlive the task.
 
+mod bench;
 mod cloud;
+mod instructions;
 mod process;
 mod python;
 mod quickstart;
@@ -25,6 +27,13 @@ Tasks of this checkout:
 
   cargo xtask test [ARGUMENTS OF cargo test]
       Runs every test. With arguments, only those tests: cargo xtask test --test examples
+
+  cargo xtask bench [--quick] [--only ROW]... [--executables FOLDER]
+      Measures gpuform beside Terraform (where there is one in PATH) and writes docs/bench/. All of it takes about half
+      an hour, most of which is Terraform's.
+        --quick               small sizes, about a minute
+        --only ROW            that row of the table only, and nothing is written
+        --executables FOLDER  measures gpuform and the demo provider in this folder instead of building them
 ";
 
 fn main() -> ExitCode {
@@ -32,6 +41,7 @@ fn main() -> ExitCode {
     let outcome = match arguments.split_first() {
         Some((task, rest)) if task == "quickstart" => quickstart::run(rest),
         Some((task, rest)) if task == "test" => test::run(rest),
+        Some((task, rest)) if task == "bench" => bench::run(rest),
         Some((help, _)) if ["help", "-h", "--help"].contains(&help.as_str()) => {
             print!("{HELP}");
             Ok(())

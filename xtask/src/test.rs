@@ -1,7 +1,9 @@
 //! `cargo xtask test`: every test. Builds what the tests start, prepares the Python environment, and hands both to
-//! the tests; then the tests of the test cloud, the conformance cases where they are at hand, and cargo's tests.
+//! the tests; then the tests of the test cloud, the conformance cases where they are at hand, what a small plan costs, and
+//! cargo's tests.
 //! The last line sums all of them, in the form of cargo's own.
 
+use crate::instructions::{self, Verdict};
 use crate::process::Interrupt;
 use crate::workspace::Workspace;
 use crate::{Result, python};
@@ -24,6 +26,7 @@ pub fn run(arguments: &[String]) -> Result {
     if arguments.is_empty() {
         total.add(&run.cloud()?);
         total.add(&run.conformance()?);
+        total.add(&run.instructions()?);
         total.add(&run.cargo(&["--workspace".to_owned(), "--no-fail-fast".to_owned()])?);
     } else {
         total.add(&run.cargo(arguments)?);
@@ -141,6 +144,18 @@ impl Run {
             ));
         }
         Ok(Counts { passed: pass.0 + pass.1, ..Counts::default() })
+    }
+
+    /// What a small plan costs; counts as one test.
+    fn instructions(&self) -> Result<Counts> {
+        println!("\n     Counting instructions");
+        match instructions::check(&self.workspace, &self.interrupt)? {
+            Verdict::Kept => Ok(Counts { passed: 1, ..Counts::default() }),
+            Verdict::Skipped(why) => {
+                println!("Not compared: {why}.");
+                Ok(Counts { ignored: 1, ..Counts::default() })
+            }
+        }
     }
 
     /// Runs a command and hands on its output line by line.
