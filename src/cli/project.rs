@@ -14,13 +14,15 @@ use crate::engine::plan::Plan;
 use crate::engine::plan_file::SavedPlan;
 use crate::engine::providers::{ProviderFactory, ProviderPool};
 use crate::install::cli_config::{self, CliConfig};
-use crate::install::{lock_file, providers};
+use crate::install::installed::Installed;
+use crate::install::lock_file;
+use crate::install::requirements::Requirements;
 use crate::plugin::{self, Provider};
 use crate::state::backend::Backend;
 use async_trait::async_trait;
 use gpuform_schema::schema::Schema;
 use gpuform_schema::{Str, Value};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -38,7 +40,7 @@ pub struct Project {
 /// Starts providers from where they are installed.
 pub struct Factory {
     host: plugin::Host,
-    installed: providers::Installed,
+    installed: Installed,
     remote_states: Arc<dyn plugin::builtin::RemoteStates>,
 }
 
@@ -62,13 +64,42 @@ impl Factory {
             terraform_version: TERRAFORM_VERSION.to_owned(),
             ..plugin::Options::default()
         });
-        let installed =
-            providers::Installed { overrides: cli.dev_overrides, folder: providers::folder(&cx.data_dir()), lock };
+        let installed = Installed { overrides: cli.dev_overrides, data_dir: cx.data_dir(), lock };
         Factory { host, installed, remote_states: Arc::new(backends::RemoteStateReader::new(cx)) }
     }
 
-    pub fn installed(&self) -> &providers::Installed {
-        &self.installed
+    /// Checks that everything that a configuration needs is installed as the lock file says. Errors tell what `init` has
+    /// to do; providers under development are warned about.
+    pub fn check(&self, config: &Config, diags: &mut Diagnostics) {
+        let needed = Requirements::of_configuration(&config.root, diags);
+        self.warn_of_overrides(config, diags);
+        if !diags.has_errors()
+            && let Err(d) = self.installed.check(&needed, |p| self.host.is_running(p))
+        {
+            diags.extend(d);
+        }
+    }
+
+    /// Warns that the results are those of providers under development.
+    pub fn warn_of_overrides(&self, config: &Config, diags: &mut Diagnostics) {
+        let mut overridden = BTreeSet::new();
+        config.root.visit(&mut |node| {
+            let sources = node.module.required_providers.values().map(|r| &r.source);
+            overridden.extend(sources.filter(|p| self.installed.overrides.contains_key(*p)).cloned());
+        });
+        if overridden.is_empty() {
+            return;
+        }
+        let names: Vec<String> = overridden.iter().map(ProviderAddr::for_display).collect();
+        diags.warning(
+            "Provider development overrides are in effect",
+            format!(
+                "The CLI configuration names directories for these providers, which are used whatever their version:\n  - \
+                 {}\n\nA state written with them may not be readable with released versions.",
+                names.join("\n  - ")
+            ),
+            None,
+        );
     }
 }
 
@@ -100,7 +131,12 @@ pub fn cli_settings(cx: &Context, diags: &mut Diagnostics) -> CliConfig {
         Some(p) => Some(PathBuf::from(p)),
         None => home.as_ref().map(|h| h.join(".terraformrc")).filter(|p| p.exists()),
     };
-    path.map_or_else(CliConfig::default, |p| cli_config::load(&p, home.as_deref(), &cx.sources, diags))
+    let mut config =
+        path.map_or_else(CliConfig::default, |p| cli_config::load(&p, home.as_deref(), &cx.sources, diags));
+    if let Some(dir) = cx.env.get("TF_PLUGIN_CACHE_DIR") {
+        config.plugin_cache_dir = Some(cx.path(dir));
+    }
+    config
 }
 
 /// Loads the configuration in a directory that lies like the root module's (relative module paths are those of the
@@ -179,6 +215,9 @@ impl Project {
         let factory = Factory::new(cx, &mut diags);
         if let Err(d) = backends::check_initialized(cx, &config) {
             diags.extend(d);
+        }
+        if !diags.has_errors() {
+            factory.check(&config, &mut diags);
         }
         if diags.has_errors() {
             return Err(diags);

@@ -1,7 +1,7 @@
 //! The tree of modules: loading the modules that are called, checking what is passed to them, and working out which
 //! provider configuration each name in a module means.
 
-use super::model::{Config, LocalProviderConfig, Module, ModuleCall, ModuleNode, PassedProvider};
+use super::model::{Config, LocalProviderConfig, Module, ModuleCall, ModuleNode, PassedProvider, ProviderRequirement};
 use super::module;
 use super::version::{Constraints, Version};
 use crate::addr::{self, AbsProviderConfig, Provider};
@@ -80,6 +80,12 @@ impl ModuleNode {
         f(self);
         self.children.iter().for_each(|c| c.visit(f));
     }
+}
+
+/// The requirement of the provider that a name implies, if it is required by another name alone.
+fn required_otherwise<'a>(m: &'a Module, name: &str) -> Option<(&'a Str, &'a ProviderRequirement)> {
+    let implied = m.required_providers.get(name).filter(|r| r.range.is_none())?;
+    m.required_providers.iter().find(|(_, r)| r.range.is_some() && r.source == implied.source)
 }
 
 /// In the order of files and of places in them; what has no place comes last.
@@ -199,15 +205,23 @@ impl Loader<'_, '_> {
         }
     }
 
-    /// A provider block for a name that is not required, while another name stands for the same provider.
+    /// A name for a provider that is not required, while another name stands for the same provider.
     fn check_implied_duplicates(&mut self, m: &Module) {
+        for block in m.resources.values().filter(|b| b.provider_range.is_none()) {
+            if let Some((name, _)) = required_otherwise(m, &block.provider.name) {
+                let detail = format!(
+                    "{} needs the provider \"{}\", which is required as \"{name}\". Use the same name in required_providers, or \
+                     set provider = {name} here.",
+                    block.addr, block.provider.name
+                );
+                self.diags.warning("Duplicate required provider", detail, block.header_range);
+            }
+        }
         for key in m.provider_configs.keys() {
-            let Some(implied) = m.required_providers.get(&key.name).filter(|r| r.range.is_none()) else { continue };
-            let other = m.required_providers.iter().find(|(_, r)| r.range.is_some() && r.source == implied.source);
-            if let Some((name, requirement)) = other {
+            if let Some((name, requirement)) = required_otherwise(m, &key.name) {
                 let detail = format!(
                     "{} is required as \"{name}\", but configured as \"{}\". Use the same name in both places.",
-                    implied.source.for_display(),
+                    requirement.source.for_display(),
                     key.name
                 );
                 self.diags.warning("Duplicate required provider", detail, requirement.range);

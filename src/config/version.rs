@@ -72,7 +72,14 @@ impl FromStr for Version {
 
 impl fmt::Display for Version {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (i, n) in self.numbers.iter().enumerate() {
+        self.write(f, usize::MAX)
+    }
+}
+
+impl Version {
+    /// Writes the version with at most so many numbers.
+    fn write(&self, f: &mut fmt::Formatter<'_>, most: usize) -> fmt::Result {
+        for (i, n) in self.numbers.iter().take(most).enumerate() {
             write!(f, "{}{n}", if i > 0 { "." } else { "" })?;
         }
         if !self.pre_release.is_empty() {
@@ -126,16 +133,17 @@ fn compare_pre_release(a: &str, b: &str) -> Ordering {
     }
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// In the order in which conditions on the same version are listed.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Op {
-    Equal,
-    NotEqual,
     Greater,
     GreaterOrEqual,
-    Less,
-    LessOrEqual,
+    Equal,
     /// `~>`: only the last number that is written may grow.
     Pessimistic,
+    LessOrEqual,
+    Less,
+    NotEqual,
 }
 
 /// Conditions that a version must all meet.
@@ -151,6 +159,56 @@ struct Constraint {
 }
 
 impl Constraints {
+    /// Reads constraints on a provider. Their form is stricter than that of others: at most three numbers, no `v`
+    /// before them. They are kept without repetitions, in the order in which lock files have them.
+    ///
+    /// # Errors
+    /// What is wrong with the text.
+    pub fn of_provider(text: &str) -> Result<Constraints, VersionError> {
+        let mut all: Constraints = text.parse()?;
+        if all.is_empty() {
+            return Err(VersionError("The constraint is empty.".into()));
+        }
+        if text.split(',').any(|part| part.trim_start_matches(['=', '!', '<', '>', '~', ' ']).starts_with('v')) {
+            return Err(VersionError("Versions of providers are written without \"v\".".into()));
+        }
+        for c in &mut all.0 {
+            if c.written > 3 {
+                return Err(VersionError(format!("\"{}\" has more than three numbers.", c.version)));
+            }
+            if c.op == Op::Pessimistic {
+                c.written = c.written.max(2);
+            }
+        }
+        all.arrange();
+        Ok(all)
+    }
+
+    /// By version, of conditions on the same version lower bounds first; each condition once.
+    fn arrange(&mut self) {
+        let key = |c: &Constraint| (c.op, std::cmp::Reverse(if c.op == Op::Pessimistic { c.written } else { 0 }));
+        self.0.sort_by(|a, b| {
+            let by_version = a.version.cmp(&b.version).then_with(|| a.version.metadata.cmp(&b.version.metadata));
+            by_version.then_with(|| key(a).cmp(&key(b)))
+        });
+        self.0.dedup_by(|a, b| a.version == b.version && key(a) == key(b));
+    }
+
+    /// Both constraints on a provider together.
+    #[must_use]
+    pub fn and_of_provider(mut self, other: &Constraints) -> Constraints {
+        self.0.extend(other.0.iter().cloned());
+        self.arrange();
+        self
+    }
+
+    /// Whether a version of a provider meets all conditions. A pre-release is accepted only where a condition names
+    /// exactly this one.
+    pub fn allow_of_provider(&self, version: &Version) -> bool {
+        let named = || self.0.iter().any(|c| c.op == Op::Equal && c.version == *version);
+        self.0.iter().all(|c| c.holds(version)) && (!version.is_pre_release() || named())
+    }
+
     /// Whether a version meets all conditions. A pre-release meets only conditions that name a pre-release of the same
     /// numbers.
     pub fn allow(&self, version: &Version) -> bool {
@@ -160,38 +218,31 @@ impl Constraints {
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
-
-    /// Both sets of conditions together.
-    #[must_use]
-    pub fn and(mut self, other: &Constraints) -> Constraints {
-        for c in &other.0 {
-            if !self.0.contains(c) {
-                self.0.push(c.clone());
-            }
-        }
-        self
-    }
 }
 
 impl Constraint {
     fn allows(&self, v: &Version) -> bool {
-        let order = v.cmp(&self.version);
-        let same_numbers = v.numbers == self.version.numbers;
         let comparable = match (v.is_pre_release(), self.version.is_pre_release()) {
-            (true, true) => same_numbers,
+            (true, true) => v.numbers == self.version.numbers,
             (true, false) => false,
             _ => true,
         };
+        (comparable || matches!(self.op, Op::Equal | Op::NotEqual)) && self.holds(v)
+    }
+
+    /// The condition by order alone, whether the versions are pre-releases or not.
+    fn holds(&self, v: &Version) -> bool {
+        let order = v.cmp(&self.version);
         match self.op {
             Op::Equal => order.is_eq(),
             Op::NotEqual => order.is_ne(),
-            Op::Greater => comparable && order.is_gt(),
-            Op::GreaterOrEqual => comparable && order.is_ge(),
-            Op::Less => comparable && order.is_lt(),
-            Op::LessOrEqual => comparable && order.is_le(),
+            Op::Greater => order.is_gt(),
+            Op::GreaterOrEqual => order.is_ge(),
+            Op::Less => order.is_lt(),
+            Op::LessOrEqual => order.is_le(),
             Op::Pessimistic => {
                 let kept = self.written.saturating_sub(1);
-                comparable && order.is_ge() && (0..kept).all(|i| v.number(i) == self.version.number(i))
+                order.is_ge() && (0..kept).all(|i| v.number(i) == self.version.number(i))
             }
         }
     }
@@ -241,14 +292,7 @@ impl fmt::Display for Constraints {
                 Op::LessOrEqual => "<= ",
                 Op::Pessimistic => "~> ",
             })?;
-            match c.op {
-                Op::Pessimistic if c.written < 3 && !c.version.is_pre_release() => {
-                    let numbers: Vec<String> =
-                        c.version.numbers.iter().take(c.written).map(ToString::to_string).collect();
-                    f.write_str(&numbers.join("."))?;
-                }
-                _ => write!(f, "{}", c.version)?,
-            }
+            c.version.write(f, if c.op == Op::Pessimistic { c.written } else { usize::MAX })?;
         }
         Ok(())
     }
@@ -278,6 +322,33 @@ mod tests {
                 assert!(!c.allow(&v.parse().expect(v)), "{constraint} {v}");
             }
         }
+    }
+
+    #[test]
+    fn constraints_on_providers_have_one_form_and_order() {
+        for (text, arranged) in [
+            (">=3.0,< 4, != 3.5", ">= 3.0.0, != 3.5.0, < 4.0.0"),
+            ("~> 3, ~> 3.0, ~> 3.0.0", "~> 3.0.0, ~> 3.0"),
+            (
+                "!= 3.0, ~> 3.0, >= 3.0, <= 3.0, > 3.0, < 3.0, = 3.0, 3.0.0",
+                "> 3.0.0, >= 3.0.0, 3.0.0, ~> 3.0, <= 3.0.0, < 3.0.0, != 3.0.0",
+            ),
+            ("~> 3.0-beta1", "~> 3.0-beta1"),
+        ] {
+            assert_eq!(Constraints::of_provider(text).map(|c| c.to_string()), Ok(arranged.into()), "{text}");
+        }
+        for text in ["", "v3.0", "3.0.0.0", ">= v1"] {
+            assert!(Constraints::of_provider(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn pre_releases_of_providers_must_be_named() {
+        let beta: Version = "3.2.0-beta1".parse().expect("a version");
+        let accepts = |text: &str| Constraints::of_provider(text).expect(text).allow_of_provider(&beta);
+        assert!(accepts("3.2.0-beta1") && accepts(">= 3.0, 3.2.0-beta1"));
+        assert!(!accepts(">= 3.2.0-beta1") && !accepts("~> 3.2.0-beta1") && !accepts("3.2.0-beta1, < 3.0"));
+        assert!(!Constraints::default().allow_of_provider(&beta));
     }
 
     #[test]

@@ -1,50 +1,16 @@
-//! Providers: choosing versions, installing packages into `.terraform/providers`, and finding the executables again.
+//! Choosing versions of providers and installing them: what `init` does. `providers lock` uses the same choice for
+//! several platforms, without installing.
 
+use super::cli_config::{CliConfig, Method, Source};
+use super::installed::{folder, records};
+use super::lock_file::{LockFile, Locked};
+use super::mirror;
+use super::package::{Package, fits, hash_installed, link_to, place_in, platform};
+use super::requirements::Requirements;
 use crate::addr::Provider;
 use crate::config::version::{Constraints, Version};
 use crate::diag::{Diagnostic, Diagnostics, Result};
-use crate::install::cli_config::{CliConfig, Method, Source};
-use crate::install::lock_file::{LockFile, Locked};
-use base64::Engine as _;
-use sha2::{Digest, Sha256};
-use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
-
-/// The platform part of package names, e.g. `linux_amd64`.
-pub fn platform() -> String {
-    let arch = match std::env::consts::ARCH {
-        "x86_64" => "amd64",
-        "aarch64" => "arm64",
-        "x86" => "386",
-        other => other,
-    };
-    let os = match std::env::consts::OS {
-        "macos" => "darwin",
-        other => other,
-    };
-    format!("{os}_{arch}")
-}
-
-/// Which provider versions a configuration accepts.
-#[derive(Clone, Default, Debug)]
-pub struct Requirements(pub BTreeMap<Provider, Required>);
-
-#[derive(Clone, Default, Debug)]
-pub struct Required {
-    pub constraints: Constraints,
-    /// As written, for the lock file.
-    pub texts: BTreeSet<String>,
-}
-
-/// A package that can be installed.
-#[derive(Clone, PartialEq, Debug)]
-struct Package {
-    version: Version,
-    /// A directory with the executable, or a zip archive.
-    location: PathBuf,
-}
 
 /// What was done about one provider, for the report of `init`.
 #[derive(Clone, PartialEq, Debug)]
@@ -64,15 +30,6 @@ pub enum Outcome {
     },
 }
 
-/// The directory under which packages are installed.
-pub fn folder(data_dir: &Path) -> PathBuf {
-    data_dir.join("providers")
-}
-
-fn package_folder(root: &Path, provider: &Provider, version: &str) -> PathBuf {
-    root.join(&*provider.hostname).join(&*provider.namespace).join(&*provider.ty).join(version).join(platform())
-}
-
 /// The places that are searched where the CLI configuration names none.
 fn usual_methods(root: &Path, home: Option<&Path>) -> Vec<Method> {
     let places = [Some(root.join("terraform.d/plugins")), home.map(|h| h.join(".terraform.d/plugins"))];
@@ -80,135 +37,69 @@ fn usual_methods(root: &Path, home: Option<&Path>) -> Vec<Method> {
     mirrors.chain([Source::Direct]).map(|source| Method { source, include: Vec::new(), exclude: Vec::new() }).collect()
 }
 
-/// Where installation works.
-pub struct Installer<'a> {
-    /// The root module's directory.
-    pub root: &'a Path,
-    pub data_dir: &'a Path,
-    pub home: Option<&'a Path>,
-    pub cli: &'a CliConfig,
-    /// Take the newest acceptable versions, whatever the lock file says.
-    pub upgrade: bool,
-    /// `-lockfile=readonly`: the choice must be the one in the lock file.
-    pub readonly: bool,
+/// Where versions are looked for.
+pub struct Catalogue {
+    methods: Vec<Method>,
+    platform: String,
 }
 
-impl Installer<'_> {
-    /// Installs every provider and brings the lock file up to date. All failures are reported.
-    pub fn install(&self, needed: &Requirements, lock: &mut LockFile) -> (Vec<Outcome>, Diagnostics) {
-        let mut diags = Diagnostics::new();
-        let mut done = Vec::new();
-        let methods = self.cli.methods.clone().unwrap_or_else(|| usual_methods(self.root, self.home));
-        let mut new = LockFile::default();
-        for (provider, required) in &needed.0 {
-            if provider.is_builtin() {
-                continue;
-            }
-            if self.cli.dev_overrides.contains_key(provider) {
-                if let Some(old) = lock.providers.get(provider) {
-                    new.providers.insert(provider.clone(), old.clone());
-                }
-                done.push(Outcome::Overridden { provider: provider.clone() });
-                continue;
-            }
-            let locked = lock.providers.get(provider).filter(|_| !self.upgrade);
-            match self.one(provider, required, locked, &methods) {
-                Ok((outcome, entry)) => {
-                    new.providers.insert(provider.clone(), entry);
-                    done.push(outcome);
-                }
-                Err(d) => diags.push(d),
-            }
-        }
-        if !diags.has_errors() {
-            if self.readonly && new != *lock {
-                diags.error(
-                    "Provider dependency changes detected",
-                    "The providers that the configuration needs are not those of the lock file, which -lockfile=readonly \
-                     protects. Run init without it and commit the lock file.",
-                    None,
-                );
-            } else {
-                *lock = new;
-            }
-        }
-        (done, diags)
+impl Catalogue {
+    /// By the CLI configuration; without one in it, the usual places.
+    pub fn new(cli: &CliConfig, root: &Path, home: Option<&Path>) -> Catalogue {
+        let methods = cli.methods.clone().unwrap_or_else(|| usual_methods(root, home));
+        Catalogue { methods, platform: platform() }
     }
 
-    fn one(
-        &self,
-        provider: &Provider,
-        required: &Required,
-        locked: Option<&Locked>,
-        methods: &[Method],
-    ) -> Result<(Outcome, Locked)> {
+    /// A mirror directory alone.
+    pub fn of_mirror(dir: PathBuf) -> Catalogue {
+        let method = Method { source: Source::FilesystemMirror(dir), include: Vec::new(), exclude: Vec::new() };
+        Catalogue { methods: vec![method], platform: platform() }
+    }
+
+    /// The same places, for packages for another platform.
+    #[must_use]
+    pub fn for_platform(&self, platform: &str) -> Catalogue {
+        Catalogue { methods: self.methods.clone(), platform: platform.to_owned() }
+    }
+
+    /// The newest acceptable package of a provider, or that of the `locked` version.
+    ///
+    /// # Errors
+    /// The locked version is not acceptable, or there is no package.
+    pub fn choose(&self, provider: &Provider, required: &Constraints, locked: Option<&Locked>) -> Result<Package> {
         if let Some(l) = locked {
-            let fits = l.version.parse::<Version>().is_ok_and(|v| required.constraints.allow(&v));
+            let fits = l.version.parse::<Version>().is_ok_and(|v| required.allow_of_provider(&v));
             if !fits {
-                return Err(failed(
-                    provider,
-                    format!(
-                        "The lock file says version {}, which the configuration does not accept any more ({}). Run init \
-                         with -upgrade to choose again.",
-                        l.version,
-                        described(required)
-                    ),
-                ));
+                return Err(not_found(format!(
+                    "The lock file says version {} of {}, which the configuration does not accept ({required}). Run init with \
+                     -upgrade to choose again.",
+                    l.version,
+                    provider.for_display()
+                )));
             }
         }
-        let (packages, searched) = self.available(provider, methods)?;
+        let (packages, searched) = self.available(provider)?;
         let wanted = locked.and_then(|l| l.version.parse::<Version>().ok());
         let chosen = packages
             .iter()
             .filter(|p| match &wanted {
                 Some(w) => p.version == *w,
-                None => required.constraints.allow(&p.version) && (!p.version.is_pre_release() || pinned(required)),
+                None => required.allow_of_provider(&p.version),
             })
             .max_by(|a, b| a.version.cmp(&b.version));
-        let Some(package) = chosen else {
-            return Err(self.none_found(provider, required, &packages, wanted.as_ref(), &searched));
-        };
-        let version = package.version.to_string();
-        let target = package_folder(&folder(self.data_dir), provider, &version);
-        let reused = target.exists() && locked.is_some();
-        if !reused {
-            place(package, &target)
-                .map_err(|e| failed(provider, format!("Version {version} cannot be installed: {e}.")))?;
-        }
-        let hash = hash_folder(&target).map_err(|e| failed(provider, format!("The package cannot be read: {e}.")))?;
-        let known = locked.map(|l| l.hashes.clone()).unwrap_or_default();
-        if known.iter().any(|h| h.starts_with("h1:")) && !known.contains(&hash) {
-            return Err(failed(
-                provider,
-                format!(
-                    "The package of version {version} has the hash {hash}, which is not among those in the lock file. \
-                     Either the package was tampered with, or it is of another platform: then add its hash with \"providers \
-                     lock\"."
-                ),
-            ));
-        }
-        let mut hashes = known;
-        hashes.insert(hash);
-        let constraints = required.texts.iter().cloned().collect::<Vec<_>>().join(", ");
-        let provider = provider.clone();
-        let outcome = if reused {
-            Outcome::Reused { provider, version: version.clone() }
-        } else {
-            Outcome::Installed { provider, version: version.clone() }
-        };
-        Ok((outcome, Locked { version, constraints, hashes }))
+        chosen.cloned().ok_or_else(|| none_acceptable(provider, required, &packages, wanted.as_ref(), &searched))
     }
 
-    /// All versions that the methods offer, and where was searched.
-    fn available(&self, provider: &Provider, methods: &[Method]) -> Result<(Vec<Package>, Vec<String>)> {
+    /// All packages that the methods offer, and where was searched.
+    fn available(&self, provider: &Provider) -> Result<(Vec<Package>, Vec<String>)> {
         let mut found: Vec<Package> = Vec::new();
         let mut searched = Vec::new();
-        for m in methods.iter().filter(|m| m.serves(provider)) {
+        for m in self.methods.iter().filter(|m| m.serves(provider)) {
             match &m.source {
                 Source::FilesystemMirror(dir) => {
                     searched.push(dir.display().to_string());
-                    let packages = mirror(dir, provider)
-                        .map_err(|e| failed(provider, format!("The mirror {} cannot be read: {e}.", dir.display())))?;
+                    let packages = mirror::search(dir, provider, &self.platform)
+                        .map_err(|e| not_found(format!("The mirror {} cannot be read: {e}.", dir.display())))?;
                     for p in packages {
                         if !found.iter().any(|f| f.version == p.version) {
                             found.push(p);
@@ -223,176 +114,162 @@ impl Installer<'_> {
         }
         Ok((found, searched))
     }
-
-    fn none_found(
-        &self,
-        provider: &Provider,
-        required: &Required,
-        packages: &[Package],
-        wanted: Option<&Version>,
-        searched: &[String],
-    ) -> Box<Diagnostic> {
-        let mut versions: Vec<&Version> = packages.iter().map(|p| &p.version).collect();
-        versions.sort();
-        let offered = versions.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
-        let want = wanted.map_or_else(|| described(required), |w| format!("{w}, by the lock file"));
-        let places =
-            if searched.is_empty() { "no place (see provider_installation)".into() } else { searched.join(", ") };
-        let detail = if offered.is_empty() {
-            format!("No version of {} was found. Wanted: {want}. Searched: {places}.", provider.for_display())
-        } else {
-            format!(
-                "None of the versions of {} found is acceptable. Wanted: {want}. Found: {offered}. Searched: {places}.",
-                provider.for_display()
-            )
-        };
-        Box::new(Diagnostic::error("Failed to query available provider packages", detail))
-    }
 }
 
-/// Pre-releases are chosen only where exactly one is asked for.
-fn pinned(required: &Required) -> bool {
-    required.texts.iter().any(|t| t.contains('-'))
-}
-
-fn described(required: &Required) -> String {
-    if required.texts.is_empty() {
-        "any version".into()
-    } else {
-        required.texts.iter().cloned().collect::<Vec<_>>().join(", ")
-    }
-}
-
-fn failed(provider: &Provider, detail: String) -> Box<Diagnostic> {
-    Box::new(Diagnostic::error(format!("Failed to install provider {}", provider.for_display()), detail))
-}
-
-/// The packages of a provider in a mirror directory, unpacked
-/// (`HOST/NAMESPACE/TYPE/VERSION/PLATFORM/`) or packed (`…/terraform-provider-TYPE_VERSION_PLATFORM.zip`).
-fn mirror(dir: &Path, provider: &Provider) -> io::Result<Vec<Package>> {
-    let base = dir.join(&*provider.hostname).join(&*provider.namespace).join(&*provider.ty);
-    let entries = match fs::read_dir(&base) {
-        Ok(e) => e,
-        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(e) => return Err(e),
+fn none_acceptable(
+    provider: &Provider,
+    required: &Constraints,
+    packages: &[Package],
+    wanted: Option<&Version>,
+    searched: &[String],
+) -> Box<Diagnostic> {
+    let mut versions: Vec<&Version> = packages.iter().map(|p| &p.version).collect();
+    versions.sort();
+    let offered = versions.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    let want = match wanted {
+        Some(w) => format!("{w}, by the lock file"),
+        None if required.is_empty() => "any version".into(),
+        None => required.to_string(),
     };
-    let mut packages = Vec::new();
-    let suffix = format!("_{}.zip", platform());
-    let prefix = format!("terraform-provider-{}_", provider.ty);
-    for entry in entries {
-        let entry = entry?;
-        let name = entry.file_name().to_string_lossy().into_owned();
-        let packed = name.strip_prefix(&prefix).and_then(|n| n.strip_suffix(&suffix));
-        let location = match packed {
-            Some(_) => entry.path(),
-            None => entry.path().join(platform()),
-        };
-        if let Ok(version) = packed.unwrap_or(&name).parse()
-            && location.exists()
-        {
-            packages.push(Package { version, location });
+    let places = if searched.is_empty() { "no place (see provider_installation)".into() } else { searched.join(", ") };
+    let name = provider.for_display();
+    not_found(if offered.is_empty() {
+        format!("No version of {name} was found. Wanted: {want}. Searched: {places}.")
+    } else {
+        format!(
+            "None of the versions of {name} found is acceptable. Wanted: {want}. Found: {offered}. Searched: {places}."
+        )
+    })
+}
+
+fn not_found(detail: String) -> Box<Diagnostic> {
+    Box::new(Diagnostic::error("Failed to query available provider packages", detail))
+}
+
+fn failed(detail: String) -> Box<Diagnostic> {
+    Box::new(Diagnostic::error("Failed to install provider", detail))
+}
+
+/// The package is not the one that the lock file knows.
+pub fn unknown_hash(provider: &Provider, version: &str, hashes: &[String]) -> Box<Diagnostic> {
+    failed(format!(
+        "The package of {} {version} has the hash {}, which is not one of those in the lock file. Either the package was \
+         tampered with, or the lock file knows only the packages for other platforms: then add this one with \"gpuform \
+         providers lock\".",
+        provider.for_display(),
+        hashes.join(", ")
+    ))
+}
+
+/// Where installation works.
+pub struct Installer<'a> {
+    pub catalogue: &'a Catalogue,
+    pub cli: &'a CliConfig,
+    pub data_dir: &'a Path,
+    /// Take the newest acceptable versions, whatever the lock file says.
+    pub upgrade: bool,
+    /// `-lockfile=readonly`: the lock file must know the providers, and stays as it is.
+    pub readonly: bool,
+}
+
+impl Installer<'_> {
+    /// Installs every provider and brings the lock file up to date. All failures are reported.
+    pub fn install(&self, needed: &Requirements, lock: &mut LockFile) -> (Vec<Outcome>, Diagnostics) {
+        let mut diags = Diagnostics::new();
+        let mut done = Vec::new();
+        let mut new = LockFile::default();
+        let mut first_hashes = Vec::new();
+        for (provider, required) in needed.0.iter().filter(|(p, _)| !p.is_builtin()) {
+            let old = lock.providers.get(provider);
+            if self.cli.dev_overrides.contains_key(provider) {
+                new.providers.extend(old.map(|old| (provider.clone(), old.clone())));
+                done.push(Outcome::Overridden { provider: provider.clone() });
+                continue;
+            }
+            let Some((outcome, entry)) = diags.take(self.one(provider, required, old)) else { continue };
+            if !old.is_some_and(|o| o.version == entry.version && !o.hashes.is_empty()) {
+                first_hashes.push(provider);
+            }
+            new.providers.insert(provider.clone(), entry);
+            done.push(outcome);
         }
-    }
-    Ok(packages)
-}
-
-/// Installs a package: a directory is linked to, an archive unpacked.
-fn place(package: &Package, target: &Path) -> io::Result<()> {
-    if target.exists() || target.is_symlink() {
-        if target.is_symlink() { fs::remove_file(target)? } else { fs::remove_dir_all(target)? }
-    }
-    if let Some(parent) = target.parent() {
-        fs::create_dir_all(parent)?;
-    }
-    if package.location.is_dir() {
-        return std::os::unix::fs::symlink(fs::canonicalize(&package.location)?, target);
-    }
-    let unfinished = target.with_extension("part");
-    let _ = fs::remove_dir_all(&unfinished);
-    let mut zip = zip::ZipArchive::new(fs::File::open(&package.location)?).map_err(io::Error::other)?;
-    zip.extract(&unfinished).map_err(io::Error::other)?;
-    fs::rename(unfinished, target)
-}
-
-/// The `h1:` hash of a package's content: SHA-256 over the sorted list of the files' hashes and names.
-fn hash_folder(dir: &Path) -> io::Result<String> {
-    let mut files = Vec::new();
-    collect(dir, "", &mut files)?;
-    files.sort();
-    let mut all = Sha256::new();
-    for name in files {
-        let content = Sha256::digest(fs::read(dir.join(&name))?);
-        let hex: String = content.iter().map(|b| format!("{b:02x}")).collect();
-        all.update(format!("{hex}  {name}\n"));
-    }
-    Ok(format!("h1:{}", base64::engine::general_purpose::STANDARD.encode(all.finalize())))
-}
-
-fn collect(dir: &Path, prefix: &str, out: &mut Vec<String>) -> io::Result<()> {
-    for entry in fs::read_dir(if prefix.is_empty() { dir.to_owned() } else { dir.join(prefix) })? {
-        let entry = entry?;
-        let name = entry.file_name().to_string_lossy().into_owned();
-        let path = if prefix.is_empty() { name } else { format!("{prefix}/{name}") };
-        if fs::metadata(entry.path())?.is_dir() { collect(dir, &path, out)? } else { out.push(path) }
-    }
-    Ok(())
-}
-
-/// What is installed, for starting providers.
-#[derive(Clone, Default, Debug)]
-pub struct Installed {
-    pub overrides: BTreeMap<Provider, PathBuf>,
-    pub folder: PathBuf,
-    pub lock: LockFile,
-}
-
-impl Installed {
-    /// The executable of a provider.
-    ///
-    /// # Errors
-    /// It is not installed, or not as the lock file says.
-    pub fn executable(&self, provider: &Provider) -> std::result::Result<PathBuf, Diagnostics> {
-        if let Some(dir) = self.overrides.get(provider) {
-            return find_executable(dir, provider).map_err(|e| {
-                let detail = format!("The CLI configuration overrides {provider} by {}: {e}.", dir.display());
-                Diagnostic::error("Provider executable not found", detail).into()
-            });
+        if diags.has_errors() || new.chooses_as(lock) {
+            return (done, diags);
         }
-        let Some(locked) = self.lock.providers.get(provider) else {
-            return Err(missing(provider, "it is not in the lock file"));
-        };
-        let dir = package_folder(&self.folder, provider, &locked.version);
-        find_executable(&dir, provider).map_err(|e| missing(provider, &format!("version {}: {e}", locked.version)))
+        if self.readonly {
+            diags.push(unsaved(&new, lock));
+            return (done, diags);
+        }
+        if !first_hashes.is_empty() {
+            diags.push(incomplete(&first_hashes));
+        }
+        *lock = new;
+        (done, diags)
     }
 
-    /// The providers of `needed` that are not installed.
-    pub fn missing<'a>(&self, needed: impl Iterator<Item = &'a Provider>) -> Vec<&'a Provider> {
-        needed.filter(|p| !p.is_builtin() && self.executable(p).is_err()).collect()
+    fn one(&self, provider: &Provider, required: &Constraints, old: Option<&Locked>) -> Result<(Outcome, Locked)> {
+        let package = self.catalogue.choose(provider, required, old.filter(|_| !self.upgrade))?;
+        let version = package.version.to_string();
+        let mut hashes = old.filter(|l| l.version == version).map(|l| l.hashes.clone()).unwrap_or_default();
+        let constraints = required.to_string();
+        let target = place_in(&folder(self.data_dir), provider, &version, &platform());
+        let provider = provider.clone();
+        let records = records(self.data_dir);
+        let there = hash_installed(&target, &records);
+        if there.is_ok_and(|hash| hashes.contains(&hash)) {
+            let locked = Locked { version: version.clone(), constraints, hashes };
+            return Ok((Outcome::Reused { provider, version }, locked));
+        }
+        let name = provider.for_display();
+        let found =
+            package.hashes(&records).map_err(|e| failed(format!("The package of {name} cannot be read: {e}.")))?;
+        if !fits(&found, &hashes) {
+            return Err(unknown_hash(&provider, &version, &found));
+        }
+        self.place(&package, &provider, &found, &target)
+            .map_err(|e| failed(format!("Version {version} of {name} cannot be installed: {e}.")))?;
+        hashes.extend(found.into_iter().filter(|h| h.starts_with("h1:")));
+        let locked = Locked { version: version.clone(), constraints, hashes };
+        Ok((Outcome::Installed { provider, version }, locked))
+    }
+
+    /// Installs by way of the cache that several working directories share, if there is one.
+    fn place(&self, package: &Package, provider: &Provider, hashes: &[String], target: &Path) -> std::io::Result<()> {
+        let Some(cache) = &self.cli.plugin_cache_dir else { return package.install(target) };
+        let shared = place_in(cache, provider, &package.version.to_string(), &platform());
+        if !hash_installed(&shared, &records(self.data_dir)).is_ok_and(|hash| hashes.contains(&hash)) {
+            package.install(&shared)?;
+        }
+        link_to(&shared, target)
     }
 }
 
-fn missing(provider: &Provider, why: &str) -> Diagnostics {
+/// The lock file may not be changed, but would have to be.
+fn unsaved(new: &LockFile, old: &LockFile) -> Diagnostic {
+    if new.providers.keys().eq(old.providers.keys()) {
+        return Diagnostic::warning(
+            "Provider lock file not updated",
+            "There is something to add to the lock file, which -lockfile=readonly protects. Run init without it to record \
+             that.",
+        );
+    }
     Diagnostic::error(
-        "Required plugins are not installed",
-        format!("The provider {} is needed, but {why}. Run \"gpuform init\".", provider.for_display()),
+        "Provider dependency changes detected",
+        "The providers that the configuration needs are not those of the lock file, which -lockfile=readonly protects. Run \
+         init without it and commit the lock file.",
     )
-    .into()
 }
 
-fn find_executable(dir: &Path, provider: &Provider) -> std::result::Result<PathBuf, String> {
-    let prefix = format!("terraform-provider-{}", provider.ty);
-    if dir.is_file() {
-        return Ok(dir.to_owned());
-    }
-    let entries = fs::read_dir(dir).map_err(|e| format!("{}: {e}", dir.display()))?;
-    let mut names: Vec<PathBuf> = entries
-        .filter_map(|e| Some(e.ok()?.path()))
-        .filter(|p| {
-            let name = p.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
-            let rest = name.strip_prefix(&prefix);
-            rest.is_some_and(|r| r.is_empty() || r.starts_with('_') || r == ".exe") && p.is_file()
-        })
-        .collect();
-    names.sort();
-    names.pop().ok_or_else(|| format!("there is no file {prefix} in {}", dir.display()))
+fn incomplete(providers: &[&Provider]) -> Diagnostic {
+    let names: Vec<String> = providers.iter().map(|p| p.for_display()).collect();
+    Diagnostic::warning(
+        "Incomplete lock file information for providers",
+        format!(
+            "For these providers the lock file knows the package for {} alone, since they do not come from their registry:\n  - \
+             {}\n\nBefore the configuration is used on another platform, add its packages with \"gpuform providers lock \
+             -platform=…\".",
+            platform(),
+            names.join("\n  - ")
+        ),
+    )
 }

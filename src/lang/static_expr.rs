@@ -3,7 +3,7 @@
 
 use super::convert::convert;
 use super::parse::parse_expression;
-use super::syntax::{Expr, ExprKind, ObjectItem, StepKind, Traversal};
+use super::syntax::{Expr, ExprKind, ObjectItem, StepKind, Target, Traversal};
 use crate::diag::{Diagnostics, Range};
 use gpuform_schema::{Type, Value};
 
@@ -54,19 +54,33 @@ pub fn reference(expr: Expr, json: bool, diags: &mut Diagnostics) -> Option<Trav
     found
 }
 
-/// The traversal that an expression consists of, if its keys are constants.
+/// The traversal that an expression consists of, if its keys are constants. Here the words `null`, `true` and `false`
+/// are names like others: `null` is also the name of a provider.
 pub fn static_traversal(expr: Expr) -> Option<Traversal> {
-    match expr.kind {
-        ExprKind::Traversal(t) => {
-            let constant = |k: &StepKind| match k {
-                StepKind::Attr(_) | StepKind::LegacyIndex(_) => true,
-                StepKind::Index(key) => matches!(key.kind, ExprKind::Literal(_)),
-                StepKind::Splat { .. } => false,
-            };
-            t.steps.iter().all(|s| constant(&s.kind)).then_some(*t)
-        }
-        _ => None,
-    }
+    let named = |value: &Value, root_range, steps| {
+        let root = match value {
+            Value::Null(_) => "null",
+            Value::Bool(true) => "true",
+            Value::Bool(false) => "false",
+            _ => return None,
+        };
+        Some(Traversal { root: root.into(), root_range, steps, target: Target::Unresolved, consumed: 0 })
+    };
+    let traversal = match expr.kind {
+        ExprKind::Traversal(t) => *t,
+        ExprKind::Literal(value) => named(&value, expr.range, Box::default())?,
+        ExprKind::Relative(base, steps) => match &base.kind {
+            ExprKind::Literal(value) => named(value, base.range, steps)?,
+            _ => return None,
+        },
+        _ => return None,
+    };
+    let constant = |k: &StepKind| match k {
+        StepKind::Attr(_) | StepKind::LegacyIndex(_) => true,
+        StepKind::Index(key) => matches!(key.kind, ExprKind::Literal(_)),
+        StepKind::Splat { .. } => false,
+    };
+    traversal.steps.iter().all(|s| constant(&s.kind)).then_some(traversal)
 }
 
 /// The word that an expression consists of, such as `all` or `destroy`.

@@ -1,15 +1,16 @@
 //! `gpuform init`
 
-use crate::cli::args::{Lock, Variables};
+use crate::cli::args::{Lock, StateFiles, Variables};
 use crate::cli::backends::{self, LocalConfig};
 use crate::cli::context::Context;
 use crate::cli::project::{cli_settings, load_config};
 use crate::cli::{Exit, FAILED, OK, prompt};
-use crate::config::model::{Config, ModuleNode};
-use crate::config::version::Constraints;
+use crate::config::model::Config;
 use crate::diag::{Diagnostic, Diagnostics};
-use crate::install::providers::{Installer, Outcome, Requirements};
+use crate::install::providers::{Catalogue, Installer, Outcome};
+use crate::install::requirements::Requirements;
 use crate::install::{lock_file, modules};
+use crate::state::State;
 use crate::state::store::{LockRequest, Store};
 
 /// Prepare a directory: modules, backend, providers. Safe to run again at any time.
@@ -94,6 +95,13 @@ impl Init {
 
     async fn prepare(&self, cx: &Context) -> Result<Diagnostics, Diagnostics> {
         let mut warnings = Diagnostics::new();
+        if self.upgrade && self.readonly() {
+            return Err(Diagnostic::error(
+                "Options exclude each other",
+                "-upgrade chooses new versions, which -lockfile=readonly does not let into the lock file.",
+            )
+            .into());
+        }
         if self.from_module.is_some() {
             return Err(Diagnostic::error(
                 "Option not supported",
@@ -125,7 +133,7 @@ impl Init {
             self.backend(cx, &config).await?;
         }
         self.say(cx, "\nInitializing provider plugins...");
-        warnings.extend(self.providers(cx, &config)?);
+        warnings.extend(self.providers(cx, &config).await?);
         Ok(warnings)
     }
 
@@ -269,7 +277,7 @@ impl Init {
 
     // ---- providers
 
-    fn providers(&self, cx: &Context, config: &Config) -> Result<Diagnostics, Diagnostics> {
+    async fn providers(&self, cx: &Context, config: &Config) -> Result<Diagnostics, Diagnostics> {
         let mut diags = Diagnostics::new();
         let mut cli = cli_settings(cx, &mut diags);
         if !self.plugin_dir.is_empty() {
@@ -286,17 +294,23 @@ impl Init {
             return Err(diags);
         }
         let data_dir = cx.data_dir();
-        let home = cx.env.home();
+        let catalogue = Catalogue::new(&cli, &cx.dir, cx.env.home().as_deref());
         let installer = Installer {
-            root: &cx.dir,
+            catalogue: &catalogue,
             data_dir: &data_dir,
-            home: home.as_deref(),
             cli: &cli,
             upgrade: self.upgrade,
-            readonly: self.lockfile.as_deref() == Some("readonly"),
+            readonly: self.readonly(),
         };
-        let needed = requirements(&config.root, &mut diags);
+        let mut needed = Requirements::of_configuration(&config.root, &mut diags);
+        if diags.has_errors() {
+            return Err(diags);
+        }
+        if let Some(state) = self.state(cx, config).await? {
+            needed.add_state(&state);
+        }
         let had_lock = path.exists();
+        let before = lock.clone();
         let (done, found) = installer.install(&needed, &mut lock);
         diags.extend(found);
         for outcome in done {
@@ -318,37 +332,35 @@ impl Init {
         if diags.has_errors() {
             return Err(diags);
         }
-        if !lock.providers.is_empty() || had_lock {
-            let changed = lock.write(&path)?;
-            if changed && !had_lock {
-                self.say(
-                    cx,
-                    "\nThe choice of provider versions is recorded in the lock file .terraform.lock.hcl. Commit it to version \
-                     control, so that everybody uses the same.",
-                );
-            }
+        if lock == before {
+            return Ok(diags);
         }
+        lock.write(&path)?;
+        self.say(
+            cx,
+            if had_lock {
+                "\nThe choice of provider versions has changed: see the lock file .terraform.lock.hcl, and commit it if the \
+                 change is what you want."
+            } else {
+                "\nThe choice of provider versions is recorded in the lock file .terraform.lock.hcl. Commit it to version \
+                 control, so that everybody uses the same."
+            },
+        );
         Ok(diags)
     }
-}
 
-/// What the whole configuration asks of providers.
-pub fn requirements(root: &ModuleNode, diags: &mut Diagnostics) -> Requirements {
-    let mut all = Requirements::default();
-    root.visit(&mut |node| {
-        for r in node.module.required_providers.values() {
-            let entry = all.0.entry(r.source.clone()).or_default();
-            let Some((text, range)) = &r.version else { continue };
-            match text.parse::<Constraints>() {
-                Ok(c) => {
-                    entry.constraints = std::mem::take(&mut entry.constraints).and(&c);
-                    entry.texts.extend(text.split(',').map(|t| t.trim().to_owned()));
-                }
-                Err(e) => diags.error("Invalid version constraint", e.to_string(), *range),
-            }
+    fn readonly(&self) -> bool {
+        self.lockfile.as_deref() == Some("readonly")
+    }
+
+    /// The state as it is, whose objects need their providers too.
+    async fn state(&self, cx: &Context, config: &Config) -> Result<Option<State>, Diagnostics> {
+        if !self.backend {
+            return Ok(None);
         }
-    });
-    all
+        let backend = backends::open(cx, config, &StateFiles::default())?;
+        Ok(backend.read(&cx.workspace()).await?.map(|s| s.state))
+    }
 }
 
 async fn has_state(cx: &Context) -> Result<bool, Diagnostics> {

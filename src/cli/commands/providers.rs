@@ -2,13 +2,21 @@
 
 use crate::addr::Provider;
 use crate::cli::context::Context;
-use crate::cli::project::{Factory, load_config};
+use crate::cli::project::{Factory, cli_settings, load_config};
 use crate::cli::{Exit, FAILED, OK, backends, view};
-use crate::config::model::ModuleNode;
+use crate::config::model::{Config, ModuleNode};
+use crate::config::version::Constraints;
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::engine::providers::ProviderFactory;
+use crate::install::installed::records;
+use crate::install::lock_file::{self, LockFile};
+use crate::install::package::platform;
+use crate::install::providers::Catalogue;
+use crate::install::requirements::Requirements;
+use crate::state::State;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
+use std::path::PathBuf;
 
 /// Show which providers the configuration and the state need.
 #[derive(clap::Args, Debug)]
@@ -26,18 +34,38 @@ enum What {
         #[arg(long, required = true)]
         json: bool,
     },
+    Lock(Lock),
+}
+
+/// Write the hashes of provider packages to the lock file, for other platforms than this one too.
+#[derive(clap::Args, Debug)]
+struct Lock {
+    /// Only these providers.
+    #[arg(value_name = "PROVIDER")]
+    providers: Vec<String>,
+    /// The packages lie in this directory, laid out as a mirror.
+    #[arg(long, value_name = "DIR")]
+    fs_mirror: Option<PathBuf>,
+    /// A platform such as linux_arm64; without any, this one. May be repeated.
+    #[arg(long, value_name = "OS_ARCH")]
+    platform: Vec<String>,
 }
 
 impl Providers {
     pub async fn run(self, cx: &mut Context) -> Exit {
-        let (config, diags) = load_config(cx, std::path::Path::new("."));
+        let (config, mut diags) = load_config(cx, std::path::Path::new("."));
         let Some(config) = config else {
             cx.show(&diags, false);
             return FAILED;
         };
         let result = match self.what {
-            None => tree(cx, &config.root).await,
-            Some(What::Schema { json: _ }) => schemas(cx, &config.root).await,
+            None => {
+                let text = tree(cx, &config.root, &mut diags).await;
+                cx.show(&diags, false);
+                text
+            }
+            Some(What::Schema { json: _ }) => schemas(cx, &config).await,
+            Some(What::Lock(lock)) => lock.run(cx, &config).await,
         };
         match result {
             Ok(text) => {
@@ -52,19 +80,24 @@ impl Providers {
     }
 }
 
-async fn from_state(cx: &Context) -> Result<BTreeSet<Provider>, Diagnostics> {
+async fn stored(cx: &Context) -> Result<Option<State>, Diagnostics> {
     let backend = backends::recorded(cx, &crate::cli::args::StateFiles::default())?;
-    let stored = backend.read(&cx.workspace()).await?;
-    Ok(stored.map(|s| s.state.resources().map(|(_, r)| r.provider.provider.clone()).collect()).unwrap_or_default())
+    Ok(backend.read(&cx.workspace()).await?.map(|s| s.state))
 }
 
-async fn tree(cx: &Context, root: &ModuleNode) -> Result<String, Diagnostics> {
+async fn tree(cx: &Context, root: &ModuleNode, diags: &mut Diagnostics) -> Result<String, Diagnostics> {
     let mut out = String::from("\nProviders required by configuration:\n.\n");
-    branch(root, "", &mut out);
-    let state = from_state(cx).await?;
-    if !state.is_empty() {
+    branch(root, "", &mut out, diags);
+    if diags.has_errors() {
+        return Err(Diagnostics::new());
+    }
+    let mut state = Requirements::default();
+    if let Some(stored) = stored(cx).await? {
+        state.add_state(&stored);
+    }
+    if !state.0.is_empty() {
         out.push_str("\nProviders required by state:\n\n");
-        for p in state {
+        for p in state.0.keys() {
             let _ = writeln!(out, "    provider[{p}]\n");
         }
     }
@@ -72,20 +105,13 @@ async fn tree(cx: &Context, root: &ModuleNode) -> Result<String, Diagnostics> {
 }
 
 /// The providers of one module and the modules that it calls, as a tree.
-fn branch(node: &ModuleNode, indent: &str, out: &mut String) {
-    let mut items: Vec<String> = Vec::new();
-    let providers: BTreeMap<&Provider, Option<&str>> = node
-        .module
-        .required_providers
-        .values()
-        .map(|r| (&r.source, r.version.as_ref().map(|(v, _)| v.as_str())))
+fn branch(node: &ModuleNode, indent: &str, out: &mut String, diags: &mut Diagnostics) {
+    let providers = Requirements::of_module(&node.module, diags);
+    let items: Vec<String> = providers
+        .0
+        .iter()
+        .map(|(p, constraints)| format!("provider[{p}] {constraints}").trim_end().to_owned())
         .collect();
-    for (p, version) in providers {
-        items.push(match version {
-            Some(v) => format!("provider[{p}] {v}"),
-            None => format!("provider[{p}]"),
-        });
-    }
     let total = items.len() + node.children.len();
     for (i, item) in items.iter().enumerate() {
         let _ = writeln!(out, "{indent}{}── {item}", if i + 1 == total { "└" } else { "├" });
@@ -94,20 +120,122 @@ fn branch(node: &ModuleNode, indent: &str, out: &mut String) {
         let last = items.len() + i + 1 == total;
         let name = child.addr.0.last().map_or("", |n| n);
         let _ = writeln!(out, "{indent}{}── module.{name}", if last { "└" } else { "├" });
-        branch(child, &format!("{indent}{}", if last { "    " } else { "│   " }), out);
+        branch(child, &format!("{indent}{}", if last { "    " } else { "│   " }), out, diags);
     }
 }
 
-async fn schemas(cx: &Context, root: &ModuleNode) -> Result<String, Diagnostics> {
-    let mut needed = from_state(cx).await?;
-    root.visit(&mut |node| needed.extend(node.module.required_providers.values().map(|r| r.source.clone())));
+impl Lock {
+    async fn run(self, cx: &Context, config: &Config) -> Result<String, Diagnostics> {
+        let mut diags = Diagnostics::new();
+        let platforms = self.platforms()?;
+        let path = cx.path(lock_file::FILE_NAME);
+        let mut lock = lock_file::read(&path, &cx.sources, &mut diags);
+        let mut needed = Requirements::of_configuration(&config.root, &mut diags);
+        let cli = cli_settings(cx, &mut diags);
+        if diags.has_errors() {
+            return Err(diags);
+        }
+        if let Some(state) = stored(cx).await? {
+            needed.add_state(&state);
+        }
+        self.select(&mut needed)?;
+        let catalogue = match &self.fs_mirror {
+            Some(dir) => Catalogue::of_mirror(cx.path(dir)),
+            None => Catalogue::new(&cli, &cx.dir, cx.env.home().as_deref()),
+        };
+        let before = lock.clone();
+        let mut out = String::new();
+        for (provider, required) in needed.0.iter().filter(|(p, _)| !p.is_builtin()) {
+            for platform in &platforms {
+                match lock_one(cx, &catalogue, (provider, required), platform, &mut lock) {
+                    Ok(line) => out.push_str(&line),
+                    Err(d) => diags.push(d),
+                }
+            }
+        }
+        if diags.has_errors() {
+            return Err(diags);
+        }
+        if lock.chooses_as(&before) {
+            out.push_str("\nSuccess! gpuform has validated the lock file and found no need for changes.\n");
+        } else {
+            lock.write(&path)?;
+            out.push_str("\nSuccess! gpuform has updated the lock file.\n\nReview the changes and commit them.\n");
+        }
+        Ok(out)
+    }
+
+    fn platforms(&self) -> Result<Vec<String>, Diagnostics> {
+        let valid = |p: &String| p.split_once('_').is_some_and(|(os, arch)| !os.is_empty() && !arch.contains('_'));
+        match self.platform.iter().find(|p| !valid(p)) {
+            Some(p) => {
+                let detail = format!("\"{p}\" is not a platform: it has the form OS_ARCH, such as linux_arm64.");
+                Err(Diagnostic::error("Invalid target platform", detail).into())
+            }
+            None if self.platform.is_empty() => Ok(vec![platform()]),
+            None => Ok(self.platform.clone()),
+        }
+    }
+
+    /// Keeps the providers that the arguments name.
+    fn select(&self, needed: &mut Requirements) -> Result<(), Diagnostics> {
+        if self.providers.is_empty() {
+            return Ok(());
+        }
+        let mut selected = BTreeSet::new();
+        for text in &self.providers {
+            let provider = Provider::parse(text)
+                .map_err(|e| Diagnostics::from(Diagnostic::error("Invalid provider argument", e)))?;
+            if !needed.0.contains_key(&provider) {
+                let detail = format!("The configuration does not need the provider {provider}.");
+                return Err(Diagnostic::error("Invalid provider argument", detail).into());
+            }
+            selected.insert(provider);
+        }
+        needed.0.retain(|p, _| selected.contains(p));
+        Ok(())
+    }
+}
+
+/// Adds the hashes of one provider's package for one platform; says what was done.
+fn lock_one(
+    cx: &Context,
+    catalogue: &Catalogue,
+    (provider, required): (&Provider, &Constraints),
+    platform: &str,
+    lock: &mut LockFile,
+) -> Result<String, Box<Diagnostic>> {
+    let old = lock.providers.get(provider);
+    let package = catalogue.for_platform(platform).choose(provider, required, old)?;
+    let name = provider.for_display();
+    let found = package.hashes(&records(&cx.data_dir())).map_err(|e| {
+        Diagnostic::error(
+            "Could not retrieve providers for locking",
+            format!("The package of {name} cannot be read: {e}."),
+        )
+    })?;
+    let entry = lock.providers.entry(provider.clone()).or_default();
+    entry.version = package.version.to_string();
+    entry.constraints = required.to_string();
+    let known = entry.hashes.len();
+    entry.hashes.extend(found.into_iter().filter(|h| h.starts_with("h1:")));
+    let what = if entry.hashes.len() > known { "its package is in the lock file now" } else { "its package was known" };
+    Ok(format!("- {name} {} for {platform}: {what}\n", entry.version))
+}
+
+async fn schemas(cx: &Context, config: &Config) -> Result<String, Diagnostics> {
     let mut diags = Diagnostics::new();
     let factory = Factory::new(cx, &mut diags);
+    factory.check(config, &mut diags);
+    let mut needed = Requirements::of_configuration(&config.root, &mut diags);
     if diags.has_errors() {
         return Err(diags);
     }
+    if let Some(state) = stored(cx).await? {
+        needed.add_state(&state);
+    }
     let mut all = BTreeMap::new();
-    for p in needed {
+    for p in needed.0.into_keys() {
         let running = factory.start(&p).await.map_err(|d| match d.is_empty() {
             true => Diagnostic::error("Provider cannot be started", p.to_string()).into(),
             false => d,

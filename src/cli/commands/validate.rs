@@ -36,7 +36,7 @@ impl Validate {
             cx.show(&diags, false);
             if !diags.has_errors() {
                 let but =
-                    if diags.is_empty() { "." } else { ", but there were some validation warnings as shown above." };
+                    if diags.is_empty() { "." } else { ", but there were some\nvalidation warnings as shown above." };
                 let (green, reset) = if cx.style.color { ("\x1b[32m\x1b[1m", "\x1b[0m") } else { ("", "") };
                 cx.println(&format!("{green}Success!{reset} The configuration is valid{but}\n"));
             }
@@ -49,6 +49,7 @@ async fn check(cx: &Context) -> Diagnostics {
     let (config, mut diags) = load_config(cx, std::path::Path::new("."));
     let Some(config) = config else { return diags };
     let factory = Factory::new(cx, &mut diags);
+    factory.warn_of_overrides(&config, &mut diags);
     if diags.has_errors() {
         return diags;
     }

@@ -5,7 +5,7 @@ use crate::cli::project::TERRAFORM_VERSION;
 use crate::cli::{Exit, OK};
 use crate::diag::Diagnostics;
 use crate::install::lock_file;
-use crate::install::providers::platform;
+use crate::install::package::platform;
 
 /// Show the version, and those of the installed providers.
 #[derive(clap::Args, Debug)]
@@ -24,7 +24,6 @@ impl Version {
                 lock.providers.iter().map(|(p, l)| (p.to_string(), l.version.as_str().into())).collect();
             let json = serde_json::json!({
                 "terraform_version": TERRAFORM_VERSION,
-                "gpuform_version": env!("CARGO_PKG_VERSION"),
                 "platform": platform(),
                 "provider_selections": selections,
                 "terraform_outdated": false,

@@ -95,6 +95,7 @@ impl Cx<'_> {
             let range = value.range;
             let child_range = match &key.kind {
                 ExprKind::Traversal(t) => t.root_range,
+                ExprKind::Relative(base, _) => base.range,
                 _ => key.range,
             };
             let child = self.provider_key(key);
