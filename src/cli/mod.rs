@@ -60,6 +60,7 @@ enum Command {
     Workspace(commands::workspace::Workspace),
     ForceUnlock(commands::force_unlock::ForceUnlock),
     Get(commands::get::Get),
+    Fmt(commands::fmt::Fmt),
     #[command(subcommand)]
     Metadata(commands::metadata::Metadata),
     Version(commands::version::Version),
@@ -135,6 +136,7 @@ async fn dispatch(cx: &mut Context, command: Command, matches: &clap::ArgMatches
         Command::Workspace(c) => c.run(cx).await,
         Command::ForceUnlock(c) => c.run(cx).await,
         Command::Get(c) => c.run(cx).await,
+        Command::Fmt(c) => c.run(cx),
         Command::Metadata(c) => c.run(cx),
         Command::Version(c) => c.run(cx),
     }

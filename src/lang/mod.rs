@@ -4,6 +4,7 @@ pub mod body;
 pub mod convert;
 pub mod decode;
 pub mod eval;
+pub mod format;
 pub mod functions;
 pub mod json_syntax;
 pub mod ops;

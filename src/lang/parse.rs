@@ -4,7 +4,7 @@
 
 mod body;
 mod expr;
-mod scan;
+pub(super) mod scan;
 mod template;
 
 use super::syntax::{Expr, ExprKind, NativeBody, TemplatePart};

@@ -7,4 +7,5 @@ mod bad_input;
 mod crash;
 mod demo;
 mod disk;
+mod fmt;
 mod workflow;

@@ -2,6 +2,7 @@
 
 pub mod apply;
 pub mod console;
+pub mod fmt;
 pub mod force_unlock;
 pub mod get;
 pub mod import;

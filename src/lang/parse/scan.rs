@@ -1,11 +1,11 @@
 //! The scanner: text to tokens, in one pass over the whole text. Templates are scanned in modes that nest, as quotes,
 //! heredocs and `${…}` do. Characters that belong to no token are reported here; the parser only sees that they are
-//! not what it wants.
+//! not what it wants. Comments are tokens only for those who ask for them (`format`).
 
 use crate::diag::{Diagnostics, FileId, Range};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum T {
+pub(in crate::lang) enum T {
     OBrace,
     CBrace,
     OBrack,
@@ -54,13 +54,15 @@ pub(super) enum T {
     Number,
     Ident,
     Newline,
+    /// Only in `with_comments`. A comment to the end of the line has that line end in it.
+    Comment,
     /// Something that is in no valid text; already reported.
     Invalid,
     End,
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Token {
+pub(in crate::lang) struct Token {
     pub kind: T,
     pub start: u32,
     pub end: u32,
@@ -68,7 +70,7 @@ pub(super) struct Token {
 
 /// What the text is.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Start {
+pub(in crate::lang) enum Start {
     /// A body or an expression.
     Normal,
     /// A template without quotes around it.
@@ -76,13 +78,13 @@ pub(super) enum Start {
 }
 
 /// Stands for each byte of a file that is not UTF-8 (see `super::decode`).
-pub(super) const BAD_BYTE: char = '\u{1a}';
+pub(in crate::lang) const BAD_BYTE: char = '\u{1a}';
 
-pub(super) fn is_ident_start(c: char) -> bool {
+pub(in crate::lang) fn is_ident_start(c: char) -> bool {
     c == '_' || c.is_ascii_alphabetic() || (!c.is_ascii() && unicode_ident::is_xid_start(c))
 }
 
-pub(super) fn is_ident_continue(c: char) -> bool {
+pub(in crate::lang) fn is_ident_continue(c: char) -> bool {
     c == '_' || c == '-' || c.is_ascii_alphanumeric() || (!c.is_ascii() && unicode_ident::is_xid_continue(c))
 }
 
@@ -105,6 +107,7 @@ struct Scanner<'a, 'd> {
     file: FileId,
     base: usize,
     modes: Vec<Mode<'a>>,
+    comments: bool,
     tokens: Vec<Token>,
     diags: &'d mut Diagnostics,
     told: Told,
@@ -122,37 +125,49 @@ struct Told {
 }
 
 /// Scans `text`, which begins at byte `base` of the file. The last token is always `End`.
-pub(super) fn scan(text: &str, file: FileId, base: usize, start: Start, diags: &mut Diagnostics) -> Vec<Token> {
-    let mut s = Scanner {
-        text,
-        pos: 0,
-        file,
-        base,
-        modes: if start == Start::Template { vec![Mode::Bare] } else { Vec::new() },
-        tokens: Vec::with_capacity(text.len() / 6 + 1),
-        diags,
-        told: Told::default(),
-    };
-    if start == Start::Normal && text.starts_with('\u{feff}') {
-        s.pos = 3;
-    }
-    while s.pos < text.len() {
-        match s.modes.last() {
-            Some(Mode::Quoted) => s.quoted(),
-            Some(Mode::Heredoc { marker }) => {
-                let marker = *marker;
-                s.heredoc(marker);
-            }
-            Some(Mode::Bare) => s.bare(),
-            _ => s.normal(),
-        }
-    }
-    let end = text.len();
-    s.push(T::End, end, end);
-    s.tokens
+pub(in crate::lang) fn scan(
+    text: &str,
+    file: FileId,
+    base: usize,
+    start: Start,
+    diags: &mut Diagnostics,
+) -> Vec<Token> {
+    let modes = if start == Start::Template { vec![Mode::Bare] } else { Vec::new() };
+    Scanner::new(text, file, base, modes, diags).run()
 }
 
-impl<'a> Scanner<'a, '_> {
+/// Scans a file that was parsed before without errors, and keeps its comments.
+pub(in crate::lang) fn with_comments(text: &str) -> Vec<Token> {
+    let mut scanner_diags = Diagnostics::new();
+    let mut s = Scanner::new(text, FileId(0), 0, Vec::new(), &mut scanner_diags);
+    s.comments = true;
+    s.run()
+}
+
+impl<'a, 'd> Scanner<'a, 'd> {
+    fn new(text: &'a str, file: FileId, base: usize, modes: Vec<Mode<'a>>, diags: &'d mut Diagnostics) -> Self {
+        let tokens = Vec::with_capacity(text.len() / 6 + 1);
+        let pos = if modes.is_empty() && text.starts_with('\u{feff}') { 3 } else { 0 };
+        Scanner { text, pos, file, base, modes, comments: false, tokens, diags, told: Told::default() }
+    }
+
+    fn run(mut self) -> Vec<Token> {
+        while self.pos < self.text.len() {
+            match self.modes.last() {
+                Some(Mode::Quoted) => self.quoted(),
+                Some(Mode::Heredoc { marker }) => {
+                    let marker = *marker;
+                    self.heredoc(marker);
+                }
+                Some(Mode::Bare) => self.bare(),
+                _ => self.normal(),
+            }
+        }
+        let end = self.text.len();
+        self.push(T::End, end, end);
+        self.tokens
+    }
+
     fn push(&mut self, kind: T, start: usize, end: usize) {
         self.tokens.push(Token { kind, start: start as u32, end: end as u32 });
     }
@@ -193,7 +208,7 @@ impl<'a> Scanner<'a, '_> {
             b'#' => self.line_comment(),
             b'/' if next == b'/' => self.line_comment(),
             b'/' if next == b'*' => match self.rest().get(2..).and_then(|r| r.find("*/")) {
-                Some(i) => self.pos += i + 4,
+                Some(i) => self.comment(i + 4),
                 None => self.take(T::Slash, 1),
             },
             b'/' => self.take(T::Slash, 1),
@@ -259,12 +274,16 @@ impl<'a> Scanner<'a, '_> {
         }
     }
 
-    /// Steps over a comment up to its line end, which stays a token of its own.
+    /// A comment up to its line end, which the parser gets as a token of its own.
     fn line_comment(&mut self) {
         let rest = self.rest();
-        let len = rest.find('\n').unwrap_or(rest.len());
-        self.pos +=
-            if rest.as_bytes().get(len.wrapping_sub(1)) == Some(&b'\r') && len < rest.len() { len - 1 } else { len };
+        let Some(line) = rest.find('\n') else { return self.comment(rest.len()) };
+        let crlf = rest.as_bytes().get(line.wrapping_sub(1)) == Some(&b'\r');
+        self.comment(if self.comments { line + 1 } else { line - usize::from(crlf) });
+    }
+
+    fn comment(&mut self, len: usize) {
+        if self.comments { self.take(T::Comment, len) } else { self.pos += len }
     }
 
     /// Digits with dots and exponents in any number; whether they make a number is the parser's question. A final
