@@ -334,6 +334,13 @@ class Identity(CloudTest):
         self.iam.delete_policy_version(PolicyArn=policy, VersionId="v1")
         self.iam.delete_policy(PolicyArn=policy)
 
+    def test_a_policy_attached_twice_is_attached_once(self):
+        self.iam.create_role(RoleName="twice", AssumeRolePolicyDocument=TRUST)
+        policy = self.iam.create_policy(PolicyName="twice", PolicyDocument=ALLOW)["Policy"]["Arn"]
+        for _ in range(2):
+            self.iam.attach_role_policy(RoleName="twice", PolicyArn=policy)
+        self.assertEqual(self.iam.get_policy(PolicyArn=policy)["Policy"]["AttachmentCount"], 1)
+
     def test_managed_policies_can_be_attached(self):
         self.iam.create_role(RoleName="managed", AssumeRolePolicyDocument=TRUST)
         self.iam.attach_role_policy(

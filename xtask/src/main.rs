@@ -26,7 +26,7 @@ Tasks of this checkout:
         --release   an optimised build (takes longer)
 
   cargo xtask test [ARGUMENTS OF cargo test]
-      Runs every test. With arguments, only those tests: cargo xtask test --test examples
+      Runs every test. With arguments, only those tests: cargo xtask test --test aws examples
 
   cargo xtask bench [--quick] [--only ROW]... [--executables FOLDER]
       Measures gpuform beside Terraform (where there is one in PATH) and writes docs/bench/. All of it takes about half

@@ -2,8 +2,10 @@
 
 use crate::config::{Config, duration};
 use crate::ec2::capacity::NoRetry;
+use crate::endpoint::{self, NameEndpoint, Patience};
 use crate::error::Answer;
 use crate::tags::Tags;
+use aws_config::default_provider::credentials::DefaultCredentialsChain;
 use aws_config::retry::RetryConfig;
 use aws_config::{BehaviorVersion, Region, SdkConfig};
 use aws_credential_types::Credentials;
@@ -39,8 +41,8 @@ pub struct Identity {
 
 impl Aws {
     /// Loads the credentials by the usual chain, assumes roles, and checks who we are.
-    pub async fn connect(config: Config, setup: &Setup) -> Result<Aws> {
-        let shared = load(&config, setup).await?;
+    pub async fn connect(config: Config) -> Result<Aws> {
+        let shared = load(&config).await?;
         let region = match shared.region() {
             Some(r) => r.to_string(),
             None => {
@@ -60,35 +62,35 @@ impl Aws {
                 .at("region"));
         }
         let shared = assume_roles(shared, &config).await?;
-        let mut ec2 = aws_sdk_ec2::config::Builder::from(&shared).retry_classifier(NoRetry);
-        if let Some(url) = config.endpoint(|e| &e.ec2) {
-            ec2.set_endpoint_url(Some(url));
-        }
-        let mut s3 = aws_sdk_s3::config::Builder::from(&shared);
-        s3.set_force_path_style(config.s3_use_path_style.cloned());
-        if let Some(url) = config.endpoint(|e| &e.s3) {
-            s3.set_endpoint_url(Some(url));
-        }
-        macro_rules! client {
-            ($service:ident, $field:ident) => {{
-                let mut builder = $service::config::Builder::from(&shared);
-                if let Some(url) = config.endpoint(|e| &e.$field) {
-                    builder.set_endpoint_url(Some(url));
+        macro_rules! builder {
+            ($service:ident, $field:ident, $name:literal) => {{
+                let given = config.endpoint(|e| &e.$field);
+                let named = given.is_some() || shared.endpoint_url().is_some() || endpoint::is_named($name);
+                let mut builder = $service::config::Builder::from(&shared).interceptor(NameEndpoint);
+                if named {
+                    builder = builder.retry_classifier(Patience::default());
                 }
-                $service::Client::from_conf(builder.build())
+                if given.is_some() {
+                    builder.set_endpoint_url(given);
+                }
+                builder
             }};
         }
+        let mut s3 = builder!(aws_sdk_s3, s3, "s3");
+        s3.set_force_path_style(config.s3_use_path_style.cloned());
         let ignored = config.ignore_tags.first();
         let list = |l: Option<&Attr<Set<String>>>| -> Vec<String> {
             l.and_then(Attr::get).map(|s| s.iter().cloned().collect()).unwrap_or_default()
         };
         let aws = Aws {
-            ec2: aws_sdk_ec2::Client::from_conf(ec2.build()),
+            ec2: aws_sdk_ec2::Client::from_conf(builder!(aws_sdk_ec2, ec2, "ec2").retry_classifier(NoRetry).build()),
             s3: aws_sdk_s3::Client::from_conf(s3.build()),
-            iam: client!(aws_sdk_iam, iam),
-            sts: client!(aws_sdk_sts, sts),
-            kms: client!(aws_sdk_kms, kms),
-            autoscaling: client!(aws_sdk_autoscaling, autoscaling),
+            iam: aws_sdk_iam::Client::from_conf(builder!(aws_sdk_iam, iam, "iam").build()),
+            sts: aws_sdk_sts::Client::from_conf(builder!(aws_sdk_sts, sts, "sts").build()),
+            kms: aws_sdk_kms::Client::from_conf(builder!(aws_sdk_kms, kms, "kms").build()),
+            autoscaling: aws_sdk_autoscaling::Client::from_conf(
+                builder!(aws_sdk_autoscaling, autoscaling, "auto scaling").build(),
+            ),
             region,
             default_tags: config.default_tags.first().map(|d| d.tags.or_default()).unwrap_or_default(),
             ignored_keys: list(ignored.map(|i| &i.keys)),
@@ -173,7 +175,7 @@ impl Aws {
     }
 }
 
-async fn load(config: &Config, setup: &Setup) -> Result<SdkConfig> {
+async fn load(config: &Config) -> Result<SdkConfig> {
     let mut loader = aws_config::defaults(BehaviorVersion::latest());
     if let Some(region) = config.region.cloned() {
         loader = loader.region(Region::new(region));
@@ -197,6 +199,8 @@ async fn load(config: &Config, setup: &Setup) -> Result<SdkConfig> {
     }
     if own_files {
         loader = loader.profile_files(files.build());
+    } else if !config.access_key.is_known() && config.skip_metadata_api_check.as_deref() == Some("true") {
+        loader = loader.credentials_provider(without_metadata(config).await?);
     }
     let attempts = config.max_retries.unwrap_or(25).clamp(0, 1000) as u32 + 1;
     let retries = match config.retry_mode.as_deref() {
@@ -213,8 +217,19 @@ async fn load(config: &Config, setup: &Setup) -> Result<SdkConfig> {
     if config.use_fips_endpoint.or_default() {
         loader = loader.use_fips(true);
     }
-    let _ = setup;
     Ok(loader.load().await)
+}
+
+/// The usual chain of credentials, with nobody where EC2's metadata service would be.
+async fn without_metadata(config: &Config) -> Result<DefaultCredentialsChain> {
+    let nobody = aws_config::imds::Client::builder().max_attempts(1).endpoint("http://127.0.0.1:1");
+    let nobody = nobody.map_err(|e| Error::new("Invalid metadata service").detail(e.to_string()))?.build();
+    let chain = DefaultCredentialsChain::builder().imds_client(nobody);
+    let chain = match config.profile.as_deref() {
+        Some(name) => chain.profile_name(name),
+        None => chain,
+    };
+    Ok(chain.build().await)
 }
 
 async fn assume_roles(mut shared: SdkConfig, config: &Config) -> Result<SdkConfig> {

@@ -149,12 +149,44 @@ impl Config {
                 "access_key and secret_key go together: give both, or neither to use the usual chain.",
             );
         }
+        self.check_endpoints(problems);
+    }
+
+    fn check_endpoints(&self, problems: &mut Problems) {
+        type Of = fn(&Endpoints) -> &Attr<String>;
+        let services: [(&str, Of); 6] = [
+            ("ec2", |e| &e.ec2),
+            ("s3", |e| &e.s3),
+            ("iam", |e| &e.iam),
+            ("sts", |e| &e.sts),
+            ("kms", |e| &e.kms),
+            ("autoscaling", |e| &e.autoscaling),
+        ];
+        for (service, of) in services {
+            let given = self.endpoint(of).unwrap_or_default();
+            if !given.is_empty() && !is_address(&given) {
+                problems.error(
+                    "endpoints",
+                    "Invalid endpoint",
+                    format!(
+                        "The endpoint of {service} is \"{given}\"; an address such as http://127.0.0.1:4566 is needed."
+                    ),
+                );
+            }
+        }
     }
 
     /// The address of a service: given in a block, or in `AWS_ENDPOINT_URL_…`, which the SDK reads by itself.
     pub fn endpoint(&self, of: impl Fn(&Endpoints) -> &Attr<String>) -> Option<String> {
         self.endpoints.iter().find_map(|e| of(e).cloned().filter(|u| !u.is_empty()))
     }
+}
+
+/// `http://` or `https://`, a host, perhaps a port and a path.
+fn is_address(text: &str) -> bool {
+    let rest = text.strip_prefix("http://").or_else(|| text.strip_prefix("https://"));
+    let host = rest.and_then(|r| r.split(['/', ':']).next());
+    host.is_some_and(|h| !h.is_empty() || text.contains("://[")) && !text.contains(char::is_whitespace)
 }
 
 /// Reads a duration such as `90s`, `15m`, `1h30m`.

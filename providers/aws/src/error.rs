@@ -1,10 +1,12 @@
 //! Answers of AWS that are errors, as errors of the provider: the API's code decides what they mean, its message is
 //! what the user reads.
 
-use aws_smithy_runtime_api::client::result::SdkError;
+use crate::endpoint::NotReached;
+use aws_smithy_runtime_api::client::result::{DispatchFailure, SdkError};
 use aws_smithy_types::error::display::DisplayErrorContext;
 use aws_smithy_types::error::metadata::ProvideErrorMetadata;
 use gpuform_provider_sdk::prelude::*;
+use std::error::Error as _;
 
 /// Codes that mean "there is no such object" without saying so in their name.
 const GONE: &[&str] = &["NoSuchEntity", "NoSuchBucket", "NoSuchKey", "404"];
@@ -15,7 +17,7 @@ pub trait Answer<T> {
     ///
     /// # Errors
     /// Of kind "not found" where the code says that the object does not exist; with the API's code in any case
-    /// (`NoAnswer` where there was no answer that could be understood).
+    /// (`NoAnswer` where there was no answer that could be understood, `NotReached` where the request was never sent).
     fn or_fail(self, doing: &str) -> Result<T>;
 }
 
@@ -29,8 +31,11 @@ where
             let summary = format!("{doing} failed");
             let Some(service) = e.as_service_error() else {
                 let error = Error::new(summary).detail(unanswered(&e));
-                let sent = !matches!(e, SdkError::ConstructionFailure(_));
-                return if sent { error.code("NoAnswer") } else { error };
+                return match &e {
+                    SdkError::ConstructionFailure(_) => error,
+                    SdkError::DispatchFailure(d) if not_reached(d) => error.code("NotReached"),
+                    _ => error.code("NoAnswer"),
+                };
             };
             let code = service.code().unwrap_or("Unknown").to_owned();
             let message = service.message().unwrap_or("AWS gave no further explanation.");
@@ -44,6 +49,10 @@ where
     }
 }
 
+fn not_reached(failure: &DispatchFailure) -> bool {
+    failure.as_connector_error().and_then(|c| c.source()).is_some_and(|s| s.is::<NotReached>())
+}
+
 /// Why there was no answer, without the request's content.
 fn unanswered<E, R>(e: &SdkError<E, R>) -> String
 where
@@ -53,10 +62,11 @@ where
     match e {
         SdkError::ConstructionFailure(_) => format!("The request could not be made: {}", DisplayErrorContext(e)),
         SdkError::TimeoutError(_) => "AWS did not answer in time.".into(),
-        SdkError::DispatchFailure(d) => {
-            let source = d.as_connector_error().map(|c| DisplayErrorContext(c).to_string()).unwrap_or_default();
-            format!("AWS could not be reached, or no credentials were found: {source}")
-        }
+        SdkError::DispatchFailure(d) => match d.as_connector_error() {
+            Some(c) if c.is_io() => c.source().map(ToString::to_string).unwrap_or_default(),
+            Some(c) => format!("AWS could not be reached, or no credentials were found: {}", DisplayErrorContext(c)),
+            None => "AWS could not be reached, or no credentials were found.".into(),
+        },
         _ => format!("The answer of AWS could not be understood: {}", DisplayErrorContext(e)),
     }
 }

@@ -6,6 +6,7 @@ mod autoscaling;
 mod client;
 mod config;
 mod ec2;
+mod endpoint;
 mod error;
 mod iam;
 mod kms;
@@ -29,8 +30,8 @@ impl gpuform_provider_sdk::Provider for Provider {
     const NAME: &'static str = "aws";
     const VERSION: &'static str = env!("CARGO_PKG_VERSION");
 
-    async fn configure(&self, config: Config, setup: &Setup) -> Result<Aws> {
-        Aws::connect(config, setup).await
+    async fn configure(&self, config: Config, _setup: &Setup) -> Result<Aws> {
+        Aws::connect(config).await
     }
 
     fn validate(&self, config: &Config, problems: &mut Problems) {
@@ -95,5 +96,6 @@ impl gpuform_provider_sdk::Provider for Provider {
 }
 
 fn main() -> ExitCode {
+    endpoint::forget_empty_settings();
     serve(Provider)
 }

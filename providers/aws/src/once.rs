@@ -19,6 +19,7 @@ const LOST: &[&str] = &[
     "InternalError",
     "InternalFailure",
     "InternalServerError",
+    "ServiceFailure",
     "KMSInternalException",
     "KMSInternal",
     "DependencyTimeoutException",
@@ -27,7 +28,8 @@ const LOST: &[&str] = &[
     "Unavailable",
 ];
 /// The request had no effect and should be repeated later.
-const BUSY: &[&str] = &["RequestLimitExceeded", "Throttling", "ThrottlingException", "TooManyRequestsException"];
+const BUSY: &[&str] =
+    &["RequestLimitExceeded", "Throttling", "ThrottlingException", "TooManyRequestsException", "SlowDown"];
 /// The tag is not allowed, or is one too many.
 const TAG_REFUSED: &[&str] = &[
     "UnauthorizedOperation",
@@ -39,16 +41,42 @@ const TAG_REFUSED: &[&str] = &[
     "InvalidParameterValue",
 ];
 const ATTEMPTS: u32 = 8;
+/// The request cannot have had an effect, and should be repeated a few times only.
+const UNSENT: &[&str] = &["NotReached"];
+const UNSENT_ATTEMPTS: u32 = 5;
 
-/// Requests of EC2 that the SDK must not repeat by itself.
-pub fn ec2() -> aws_sdk_ec2::config::Builder {
-    aws_sdk_ec2::config::Builder::new().retry_config(RetryConfig::disabled())
+/// Requests of a service that the SDK must not repeat by itself.
+macro_rules! requests_of {
+    ($name:ident, $service:ident) => {
+        pub fn $name() -> $service::config::Builder {
+            $service::config::Builder::new().retry_config(RetryConfig::disabled())
+        }
+    };
 }
 
-/// Requests of KMS that the SDK must not repeat by itself.
-pub fn kms() -> aws_sdk_kms::config::Builder {
-    aws_sdk_kms::config::Builder::new().retry_config(RetryConfig::disabled())
+requests_of!(ec2, aws_sdk_ec2);
+requests_of!(iam, aws_sdk_iam);
+requests_of!(kms, aws_sdk_kms);
+requests_of!(s3, aws_sdk_s3);
+
+/// The tag's filter in EC2's Describe calls.
+pub fn by_token(token: &str) -> aws_sdk_ec2::types::Filter {
+    crate::ec2::util::filter(&format!("tag:{TOKEN_TAG}"), token)
 }
+
+/// Finds an EC2 object whose create is [`once_tagged`], by the file's `lookup(aws, token)`.
+macro_rules! find_by_tag {
+    () => {
+        async fn find_by_token(&self, token: &str, ctx: &Context<Aws>) -> Result<Option<Self>> {
+            let Some(id) = lookup(ctx.client(), token).await? else { return Ok(None) };
+            crate::once::untag_ec2(ctx.client(), &id).await;
+            let mut found = self.clone();
+            found.id.set(id);
+            found.read(ctx).await
+        }
+    };
+}
+pub(crate) use find_by_tag;
 
 /// Makes an object by `create`, which must not retry by itself. Where an answer is lost, `lookup` says whether the
 /// object exists before `create` is called again.
@@ -63,19 +91,27 @@ where
     T: Send,
 {
     let (lost, losses) = (AtomicBool::new(false), AtomicU32::new(0));
-    let again = |e: &Error| e.has_code(BUSY) || (e.has_code(LOST) && losses.load(Relaxed) < ATTEMPTS);
+    let fewer_than = |most: u32| losses.load(Relaxed) < most;
+    let again = |e: &Error| {
+        e.has_code(BUSY)
+            || (e.has_code(LOST) && fewer_than(ATTEMPTS))
+            || (e.has_code(UNSENT) && fewer_than(UNSENT_ATTEMPTS))
+    };
+    let lose = |_: &Error| {
+        losses.fetch_add(1, Relaxed);
+    };
     let attempt = || async {
         if lost.load(Relaxed)
-            && let Some(found) = patiently(&lookup).await?
+            && let Some(found) = patiently(&lookup).await.inspect_err(lose)?
         {
             return Ok(found);
         }
-        match create().await {
+        match create().await.inspect_err(lose) {
             Err(e) if e.has_code(LOST) => {
                 lost.store(true, Relaxed);
-                losses.fetch_add(1, Relaxed);
                 Err(e)
             }
+            Err(e) if e.has_code(UNSENT) => Err(e),
             // A conflict, perhaps, with what an earlier request made.
             Err(e) if lost.load(Relaxed) => lookup().await?.ok_or(e),
             answer => answer,

@@ -15,6 +15,18 @@ pub fn plan(tags: &Attr<Tags>, tags_all: &mut Attr<Tags>, client: Option<&Aws>) 
     };
 }
 
+/// The plan of a resource in which `tags_all` is all that needs thought.
+macro_rules! plan_tags {
+    () => {
+        async fn modify_plan(plan: &mut Plan<'_, Self>) -> Result<()> {
+            let client = plan.client();
+            crate::tags::plan(&plan.planned.tags, &mut plan.planned.tags_all, client);
+            Ok(())
+        }
+    };
+}
+pub(crate) use plan_tags;
+
 /// The tags that an object is to have.
 pub fn all(tags: &Attr<Tags>, aws: &Aws) -> Tags {
     let mut all = aws.default_tags.clone();
@@ -35,6 +47,12 @@ pub fn refresh(found: Tags, tags: &mut Attr<Tags>, tags_all: &mut Attr<Tags>, aw
     tags_all.set(found);
 }
 
+/// Whether tags that AWS reports are the planned `tags_all`.
+pub fn are(mut found: Tags, tags_all: &Attr<Tags>, aws: &Aws) -> bool {
+    found.retain(|k, _| !aws.ignores_tag(k));
+    found == tags_all.or_default()
+}
+
 /// Tags in the form of EC2, for creates with a tag specification.
 pub fn ec2(tags: &Tags) -> Vec<aws_sdk_ec2::types::Tag> {
     tags.iter().map(|(k, v)| aws_sdk_ec2::types::Tag::builder().key(k).value(v).build()).collect()
@@ -47,6 +65,14 @@ pub fn specification(
 ) -> Option<aws_sdk_ec2::types::TagSpecification> {
     (!tags.is_empty())
         .then(|| aws_sdk_ec2::types::TagSpecification::builder().resource_type(kind).set_tags(Some(ec2(tags))).build())
+}
+
+/// The tag specifications of a create that makes one object, or nothing where there are no tags.
+pub fn specifications(
+    kind: aws_sdk_ec2::types::ResourceType,
+    tags: &Tags,
+) -> Option<Vec<aws_sdk_ec2::types::TagSpecification>> {
+    specification(kind, tags).map(|one| vec![one])
 }
 
 /// Tags that EC2 reports.

@@ -46,6 +46,13 @@ class Response(IamResponse):
             )
         return super().delete_policy()
 
+    def attach_role_policy(self):
+        """Attaching again what is attached changes nothing; moto would count it twice."""
+        arn, role = self._get_param("PolicyArn"), self._get_param("RoleName")
+        if arn in self.backend.get_role(role).managed_policies:
+            self.backend.detach_role_policy(arn, role)
+        return super().attach_role_policy()
+
     def create_role(self):
         check_trust_policy(self._get_param("AssumeRolePolicyDocument"))
         return super().create_role()

@@ -1,8 +1,8 @@
 //! `aws_ebs_snapshot`. API: CreateSnapshot, DescribeSnapshots, ModifySnapshotTier, RestoreSnapshotTier, DeleteSnapshot.
 
 use crate::client::Aws;
-use crate::ec2::util::filter;
 use crate::error::Answer;
+use crate::once;
 use crate::tags::{self, Tags};
 use aws_sdk_ec2::types::{ResourceType, Snapshot, TargetStorageTier};
 use gpuform_provider_sdk::prelude::*;
@@ -63,23 +63,16 @@ pub struct EbsSnapshot {
     pub timeouts: Timeouts,
 }
 
-/// The tag by which the snapshot of an interrupted create is found, as CreateSnapshot takes no client token.
-const TOKEN_TAG: &str = "gpuform:token";
-
 impl Resource for EbsSnapshot {
     type Client = Aws;
     const TYPE: &'static str = "aws_ebs_snapshot";
 
     async fn create(&mut self, ctx: &Context<Aws>) -> Result<()> {
         let aws = ctx.client();
-        let token = ctx.client_token();
-        let id = match by_token(aws, token).await? {
-            Some(made) => made.snapshot_id().unwrap_or_default().to_owned(),
-            None => self.make(aws, token).await?,
-        };
+        let tags = self.tags_all.or_default();
+        let id = once::once_tagged(ctx, &tags, |t| self.make(aws, t), || lookup(aws, ctx.client_token())).await?;
         self.id.set(id.clone());
-        let untag = aws_sdk_ec2::types::Tag::builder().key(TOKEN_TAG).build();
-        aws.ec2.delete_tags().resources(&id).tags(untag).send().await.or_fail("Removing a tag of the snapshot")?;
+        once::untag_ec2(aws, &id).await;
         let wait = Wait::until("snapshot", &["completed"]).pending(&["pending"]).every(Duration::from_secs(10));
         ctx.wait_for(&wait, || state(aws, &id)).await?;
         if self.storage_tier == "archive" {
@@ -125,33 +118,21 @@ impl Resource for EbsSnapshot {
         ctx.wait_until_gone(&Wait::until_gone("snapshot"), || state(aws, id)).await
     }
 
-    async fn modify_plan(plan: &mut Plan<'_, Self>) -> Result<()> {
-        let client = plan.client();
-        tags::plan(&plan.planned.tags, &mut plan.planned.tags_all, client);
-        Ok(())
-    }
+    tags::plan_tags!();
 
-    async fn find_by_token(&self, token: &str, ctx: &Context<Aws>) -> Result<Option<Self>> {
-        let Some(found) = by_token(ctx.client(), token).await? else { return Ok(None) };
-        let mut state = self.clone();
-        state.id.set(found.snapshot_id().unwrap_or_default());
-        state.refresh(&found, ctx.client()).await?;
-        Ok(Some(state))
-    }
+    once::find_by_tag!();
 }
 
 impl EbsSnapshot {
-    async fn make(&self, aws: &Aws, token: &str) -> Result<String> {
-        let mut tags = self.tags_all.or_default();
-        tags.insert(TOKEN_TAG.to_owned(), token.to_owned());
+    async fn make(&self, aws: &Aws, tags: Tags) -> Result<String> {
         let request = aws
             .ec2
             .create_snapshot()
             .set_volume_id(self.volume_id.cloned())
             .set_description(self.description.cloned())
             .set_outpost_arn(self.outpost_arn.cloned())
-            .set_tag_specifications(tags::specification(ResourceType::Snapshot, &tags).map(|t| vec![t]));
-        let made = request.send().await.or_fail("Creating the snapshot")?;
+            .set_tag_specifications(tags::specifications(ResourceType::Snapshot, &tags));
+        let made = request.customize().config_override(once::ec2()).send().await.or_fail("Creating the snapshot")?;
         Ok(made.snapshot_id().unwrap_or_default().to_owned())
     }
 
@@ -170,9 +151,7 @@ impl EbsSnapshot {
         self.storage_tier.set(found.storage_tier().map(|t| t.as_str()).unwrap_or("standard"));
         self.volume_id.set(text(found.volume_id()));
         self.volume_size.set(found.volume_size().unwrap_or_default());
-        let mut tags = tags::from_ec2(found.tags());
-        tags.remove(TOKEN_TAG);
-        tags::refresh(tags, &mut self.tags, &mut self.tags_all, aws);
+        tags::refresh(tags::from_ec2(found.tags()), &mut self.tags, &mut self.tags_all, aws);
         Ok(())
     }
 }
@@ -182,10 +161,10 @@ async fn archive(aws: &Aws, id: &str) -> Result<()> {
     request.send().await.or_fail("Moving the snapshot to the archive tier").map(drop)
 }
 
-async fn by_token(aws: &Aws, token: &str) -> Result<Option<Snapshot>> {
-    let request = aws.ec2.describe_snapshots().owner_ids("self").filters(filter(&format!("tag:{TOKEN_TAG}"), token));
-    let answer = request.send().await.or_fail("Looking for the snapshot of an interrupted create")?;
-    Ok(answer.snapshots().first().cloned())
+async fn lookup(aws: &Aws, token: &str) -> Result<Option<String>> {
+    let request = aws.ec2.describe_snapshots().owner_ids("self").filters(once::by_token(token));
+    let answer = request.send().await.or_fail("Looking for the snapshot")?;
+    Ok(answer.snapshots().first().and_then(|s| s.snapshot_id()).map(str::to_owned))
 }
 
 async fn find(aws: &Aws, id: &str) -> Result<Option<Snapshot>> {

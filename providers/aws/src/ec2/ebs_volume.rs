@@ -88,9 +88,7 @@ impl Resource for EbsVolume {
             .set_throughput(self.throughput.cloned().filter(|n| *n > 0))
             .set_volume_type(choice(&self.kind))
             .set_volume_initialization_rate(self.volume_initialization_rate.cloned())
-            .set_tag_specifications(
-                tags::specification(ResourceType::Volume, &self.tags_all.or_default()).map(|t| vec![t]),
-            )
+            .set_tag_specifications(tags::specifications(ResourceType::Volume, &self.tags_all.or_default()))
             .send()
             .await
             .or_fail("Creating the volume")?;
@@ -244,7 +242,7 @@ pub async fn wait_until_modified(ctx: &Context<Aws>, id: &str) -> Result<()> {
 
 async fn final_snapshot(volume: &EbsVolume, ctx: &Context<Aws>, id: &str) -> Result<()> {
     let aws = ctx.client();
-    let tags = tags::specification(ResourceType::Snapshot, &volume.tags_all.or_default()).map(|t| vec![t]);
+    let tags = tags::specifications(ResourceType::Snapshot, &volume.tags_all.or_default());
     let request = aws.ec2.create_snapshot().volume_id(id).description(format!("Final snapshot of {id}"));
     let made = request.set_tag_specifications(tags).send().await.or_fail("Creating the final snapshot")?;
     let snapshot = made.snapshot_id().unwrap_or_default().to_owned();

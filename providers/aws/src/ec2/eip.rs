@@ -1,7 +1,6 @@
 //! `aws_eip`. API: AllocateAddress, DescribeAddresses, AssociateAddress, DisassociateAddress, ReleaseAddress.
 
 use super::net::filled;
-use super::util::filter;
 use crate::client::Aws;
 use crate::error::Answer;
 use crate::once;
@@ -152,19 +151,9 @@ impl Resource for Eip {
         ctx.wait_until_gone(&gone, || async { Ok(find(aws, id).await?.map(|_| ("present".to_owned(), ()))) }).await
     }
 
-    async fn modify_plan(plan: &mut Plan<'_, Self>) -> Result<()> {
-        let client = plan.client();
-        tags::plan(&plan.planned.tags, &mut plan.planned.tags_all, client);
-        Ok(())
-    }
+    tags::plan_tags!();
 
-    async fn find_by_token(&self, token: &str, ctx: &Context<Aws>) -> Result<Option<Self>> {
-        let Some(id) = lookup(ctx.client(), token).await? else { return Ok(None) };
-        once::untag_ec2(ctx.client(), &id).await;
-        let mut found = self.clone();
-        found.id.set(id);
-        found.read(ctx).await
-    }
+    once::find_by_tag!();
 }
 
 impl Eip {
@@ -178,7 +167,7 @@ impl Eip {
             .set_ipam_pool_id(filled(&self.ipam_pool_id))
             .set_network_border_group(filled(&self.network_border_group))
             .set_customer_owned_ipv4_pool(filled(&self.customer_owned_ipv4_pool))
-            .set_tag_specifications(tags::specification(ResourceType::ElasticIp, &tags).map(|t| vec![t]));
+            .set_tag_specifications(tags::specifications(ResourceType::ElasticIp, &tags));
         let made = request.customize().config_override(once::ec2()).send().await;
         Ok(made.or_fail("Allocating the address")?.allocation_id().unwrap_or_default().to_owned())
     }
@@ -217,7 +206,7 @@ async fn disassociate(ctx: &Context<Aws>, association: &Attr<String>) -> Result<
 }
 
 async fn lookup(aws: &Aws, token: &str) -> Result<Option<String>> {
-    let request = aws.ec2.describe_addresses().filters(filter(&format!("tag:{}", once::TOKEN_TAG), token));
+    let request = aws.ec2.describe_addresses().filters(once::by_token(token));
     let answer = request.send().await.or_fail("Looking for the address")?;
     Ok(answer.addresses().first().and_then(|a| a.allocation_id()).map(str::to_owned))
 }

@@ -2,7 +2,6 @@
 //! DetachInternetGateway, DeleteInternetGateway.
 
 use super::net::filled;
-use super::util::filter;
 use crate::client::Aws;
 use crate::error::Answer;
 use crate::once;
@@ -93,23 +92,13 @@ impl Resource for InternetGateway {
         ctx.wait_until_gone(&gone, || async { Ok(find(aws, id).await?.map(|_| ("present".to_owned(), ()))) }).await
     }
 
-    async fn modify_plan(plan: &mut Plan<'_, Self>) -> Result<()> {
-        let client = plan.client();
-        tags::plan(&plan.planned.tags, &mut plan.planned.tags_all, client);
-        Ok(())
-    }
+    tags::plan_tags!();
 
-    async fn find_by_token(&self, token: &str, ctx: &Context<Aws>) -> Result<Option<Self>> {
-        let Some(id) = lookup(ctx.client(), token).await? else { return Ok(None) };
-        once::untag_ec2(ctx.client(), &id).await;
-        let mut found = self.clone();
-        found.id.set(id);
-        found.read(ctx).await
-    }
+    once::find_by_tag!();
 }
 
 async fn request(aws: &Aws, tags: Tags) -> Result<String> {
-    let tags = tags::specification(ResourceType::InternetGateway, &tags).map(|t| vec![t]);
+    let tags = tags::specifications(ResourceType::InternetGateway, &tags);
     let request = aws.ec2.create_internet_gateway().set_tag_specifications(tags);
     let made = request.customize().config_override(once::ec2()).send().await;
     let made = made.or_fail("Creating the internet gateway")?;
@@ -117,7 +106,7 @@ async fn request(aws: &Aws, tags: Tags) -> Result<String> {
 }
 
 async fn lookup(aws: &Aws, token: &str) -> Result<Option<String>> {
-    let request = aws.ec2.describe_internet_gateways().filters(filter(&format!("tag:{}", once::TOKEN_TAG), token));
+    let request = aws.ec2.describe_internet_gateways().filters(once::by_token(token));
     let answer = request.send().await.or_fail("Looking for the internet gateway")?;
     Ok(answer.internet_gateways().first().and_then(|g| g.internet_gateway_id()).map(str::to_owned))
 }

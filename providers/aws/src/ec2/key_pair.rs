@@ -3,6 +3,7 @@
 use crate::client::Aws;
 use crate::ec2::util::{prefix_of, unique_name};
 use crate::error::Answer;
+use crate::once;
 use crate::tags::{self, Tags};
 use aws_sdk_ec2::primitives::Blob;
 use aws_sdk_ec2::types::{KeyPairInfo, ResourceType};
@@ -49,12 +50,8 @@ impl Resource for KeyPair {
     const VERSION: i64 = 1;
 
     async fn create(&mut self, ctx: &Context<Aws>) -> Result<()> {
-        let name = self.name(ctx.client_token());
-        let key = self.public_key.require("public_key")?.trim_end();
-        let request = ctx.client().ec2.import_key_pair().key_name(&name).public_key_material(Blob::new(key));
-        let tags = tags::specification(ResourceType::KeyPair, &self.tags_all.or_default()).map(|t| vec![t]);
-        let made = request.set_tag_specifications(tags).send().await.or_fail("Importing the key pair")?;
-        let name = made.key_name().unwrap_or(&name).to_owned();
+        let (aws, name) = (ctx.client(), self.name(ctx.client_token()));
+        once::once(ctx, || self.request(aws, &name), || self.lookup(aws, &name)).await?;
         self.key_name.set_if_unknown(Attr::Known(name.clone()));
         self.id.set(name);
         Ok(())
@@ -77,25 +74,37 @@ impl Resource for KeyPair {
         ctx.client().ec2.delete_key_pair().key_name(name).send().await.or_fail("Deleting the key pair").map(drop)
     }
 
-    async fn modify_plan(plan: &mut Plan<'_, Self>) -> Result<()> {
-        let client = plan.client();
-        tags::plan(&plan.planned.tags, &mut plan.planned.tags_all, client);
-        Ok(())
-    }
+    tags::plan_tags!();
 
     async fn find_by_token(&self, token: &str, ctx: &Context<Aws>) -> Result<Option<Self>> {
-        // Names are unique: one with the same key is the one that the create made.
-        let Some(found) = find(ctx.client(), &self.name(token)).await? else { return Ok(None) };
+        let name = self.name(token);
+        let Some(found) = self.lookup(ctx.client(), &name).await? else { return Ok(None) };
         let mut state = self.clone();
-        state.id.set(found.key_name().unwrap_or_default());
+        state.id.set(name);
         state.refresh(&found, ctx.client()).await?;
-        Ok((state.public_key == self.public_key).then_some(state))
+        Ok(Some(state))
     }
 }
 
 impl KeyPair {
     fn name(&self, token: &str) -> String {
         unique_name(&self.key_name, &self.key_name_prefix, token)
+    }
+
+    async fn request(&self, aws: &Aws, name: &str) -> Result<KeyPairInfo> {
+        let key = self.public_key.require("public_key")?.trim_end();
+        let request = aws.ec2.import_key_pair().key_name(name).public_key_material(Blob::new(key));
+        let tags = tags::specifications(ResourceType::KeyPair, &self.tags_all.or_default());
+        let request = request.set_tag_specifications(tags).customize().config_override(once::ec2());
+        request.send().await.or_fail("Importing the key pair")?;
+        Ok(KeyPairInfo::builder().key_name(name).build())
+    }
+
+    /// The key pair of this name, if its key is the one to import: names are unique.
+    async fn lookup(&self, aws: &Aws, name: &str) -> Result<Option<KeyPairInfo>> {
+        let wanted = self.public_key.or_default();
+        let same = |found: &KeyPairInfo| found.public_key().is_some_and(|k| material(k) == material(&wanted));
+        Ok(find(aws, name).await?.filter(same))
     }
 
     async fn refresh(&mut self, found: &KeyPairInfo, aws: &Aws) -> Result<()> {

@@ -20,6 +20,7 @@ pub mod offerings_data;
 mod permissions;
 pub mod placement_group;
 pub mod requirements;
+mod reservation;
 pub mod route;
 pub mod route_table;
 pub mod route_table_association;

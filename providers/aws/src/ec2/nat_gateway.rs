@@ -133,11 +133,7 @@ impl Resource for NatGateway {
         .await
     }
 
-    async fn modify_plan(plan: &mut Plan<'_, Self>) -> Result<()> {
-        let client = plan.client();
-        tags::plan(&plan.planned.tags, &mut plan.planned.tags_all, client);
-        Ok(())
-    }
+    tags::plan_tags!();
 
     fn validate(&self, problems: &mut Problems) {
         let public = self.connectivity_type.unwrap_or("public".into()) == "public";
@@ -172,9 +168,7 @@ impl NatGateway {
             .set_secondary_allocation_ids(secondary(&self.secondary_allocation_ids))
             .set_secondary_private_ip_addresses(secondary(&self.secondary_private_ip_addresses))
             .set_secondary_private_ip_address_count(self.secondary_private_ip_address_count.cloned().filter(|n| *n > 0))
-            .set_tag_specifications(
-                tags::specification(ResourceType::Natgateway, &self.tags_all.or_default()).map(|t| vec![t]),
-            );
+            .set_tag_specifications(tags::specifications(ResourceType::Natgateway, &self.tags_all.or_default()));
         let made = request.send().await.or_fail("Creating the NAT gateway")?;
         Ok(made.nat_gateway().and_then(|g| g.nat_gateway_id()).unwrap_or_default().to_owned())
     }

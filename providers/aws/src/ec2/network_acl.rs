@@ -151,11 +151,7 @@ impl Resource for NetworkAcl {
         ctx.wait_until_gone(&Wait::until_gone("network ACL"), || state(aws, id)).await
     }
 
-    async fn modify_plan(plan: &mut Plan<'_, Self>) -> Result<()> {
-        let client = plan.client();
-        tags::plan(&plan.planned.tags, &mut plan.planned.tags_all, client);
-        Ok(())
-    }
+    tags::plan_tags!();
 
     fn validate(&self, problems: &mut Problems) {
         for (name, rules) in [("ingress", &self.ingress), ("egress", &self.egress)] {
@@ -185,10 +181,12 @@ impl Resource for NetworkAcl {
 
 impl NetworkAcl {
     async fn request(&self, aws: &Aws, token: &str) -> Result<String> {
-        let request =
-            aws.ec2.create_network_acl().client_token(token).vpc_id(self.vpc_id.or_default()).set_tag_specifications(
-                tags::specification(ResourceType::NetworkAcl, &self.tags_all.or_default()).map(|t| vec![t]),
-            );
+        let request = aws
+            .ec2
+            .create_network_acl()
+            .client_token(token)
+            .vpc_id(self.vpc_id.or_default())
+            .set_tag_specifications(tags::specifications(ResourceType::NetworkAcl, &self.tags_all.or_default()));
         let made = request.send().await.or_fail("Creating the network ACL")?;
         Ok(made.network_acl().and_then(|a| a.network_acl_id()).unwrap_or_default().to_owned())
     }
@@ -375,6 +373,14 @@ async fn replace_rule(aws: &Aws, id: &str, egress: bool, entry: &Entry) -> Resul
 
 /// Makes the ACL the one of the subnet, in place of the one that it has.
 async fn apply_to(aws: &Aws, id: &str, subnet: &str) -> Result<()> {
+    match replace_acl(aws, id, subnet).await {
+        // Each replacement has a new ID: an attempt whose answer was lost has taken the old one away.
+        Err(e) if e.is_not_found() => replace_acl(aws, id, subnet).await,
+        other => other,
+    }
+}
+
+async fn replace_acl(aws: &Aws, id: &str, subnet: &str) -> Result<()> {
     let answer = aws.ec2.describe_network_acls().filters(filter("association.subnet-id", subnet)).send().await;
     let answer = answer.or_fail("Reading the subnet's network ACL")?;
     let mut all = answer.network_acls().iter().flat_map(|a| a.associations());

@@ -53,9 +53,7 @@ impl Resource for PlacementGroup {
             .set_strategy(choice(&self.strategy))
             .set_partition_count(self.partition_count.cloned().filter(|n| *n > 0))
             .set_spread_level(choice(&self.spread_level))
-            .set_tag_specifications(
-                tags::specification(ResourceType::PlacementGroup, &self.tags_all.or_default()).map(|t| vec![t]),
-            );
+            .set_tag_specifications(tags::specifications(ResourceType::PlacementGroup, &self.tags_all.or_default()));
         let made = request.send().await.or_fail("Creating the placement group");
         if let Err(e) = made {
             // The API takes no client token. A repeated request finds the group that the lost one made.
@@ -95,11 +93,7 @@ impl Resource for PlacementGroup {
         ctx.wait_until_gone(&Wait::until_gone("placement group"), || state(aws, name)).await
     }
 
-    async fn modify_plan(plan: &mut Plan<'_, Self>) -> Result<()> {
-        let client = plan.client();
-        tags::plan(&plan.planned.tags, &mut plan.planned.tags_all, client);
-        Ok(())
-    }
+    tags::plan_tags!();
 
     fn validate(&self, problems: &mut Problems) {
         let strategy = self.strategy.as_deref();
@@ -140,9 +134,8 @@ impl PlacementGroup {
     /// Whether a group of this name is as this create would have made it, tags included.
     fn matches(&self, found: Option<&Found>, aws: &Aws) -> bool {
         found.is_some_and(|g| {
-            let mut tags = tags::from_ec2(g.tags());
-            tags.retain(|k, _| !aws.ignores_tag(k));
-            self.strategy.as_deref() == g.strategy().map(|s| s.as_str()) && tags == self.tags_all.or_default()
+            self.strategy.as_deref() == g.strategy().map(|s| s.as_str())
+                && tags::are(tags::from_ec2(g.tags()), &self.tags_all, aws)
         })
     }
 }

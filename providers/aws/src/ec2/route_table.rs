@@ -144,11 +144,7 @@ impl Resource for RouteTable {
         ctx.wait_until_gone(&Wait::until_gone("route table"), || ready(aws, id)).await
     }
 
-    async fn modify_plan(plan: &mut Plan<'_, Self>) -> Result<()> {
-        let client = plan.client();
-        tags::plan(&plan.planned.tags, &mut plan.planned.tags_all, client);
-        Ok(())
-    }
+    tags::plan_tags!();
 
     fn validate(&self, problems: &mut Problems) {
         for route in self.route.get().into_iter().flatten() {
@@ -179,10 +175,12 @@ impl Resource for RouteTable {
 
 impl RouteTable {
     async fn request(&self, aws: &Aws, token: &str) -> Result<String> {
-        let request =
-            aws.ec2.create_route_table().client_token(token).vpc_id(self.vpc_id.or_default()).set_tag_specifications(
-                tags::specification(ResourceType::RouteTable, &self.tags_all.or_default()).map(|t| vec![t]),
-            );
+        let request = aws
+            .ec2
+            .create_route_table()
+            .client_token(token)
+            .vpc_id(self.vpc_id.or_default())
+            .set_tag_specifications(tags::specifications(ResourceType::RouteTable, &self.tags_all.or_default()));
         let made = request.send().await.or_fail("Creating the route table")?;
         Ok(made.route_table().and_then(|t| t.route_table_id()).unwrap_or_default().to_owned())
     }

@@ -141,11 +141,7 @@ impl Resource for SecurityGroup {
         ctx.wait_until_gone(&Wait::until_gone("security group"), || state(aws, id)).await
     }
 
-    async fn modify_plan(plan: &mut Plan<'_, Self>) -> Result<()> {
-        let client = plan.client();
-        tags::plan(&plan.planned.tags, &mut plan.planned.tags_all, client);
-        Ok(())
-    }
+    tags::plan_tags!();
 
     fn validate(&self, problems: &mut Problems) {
         permissions::check("ingress", &self.ingress, problems);
@@ -171,9 +167,7 @@ impl SecurityGroup {
             .group_name(name)
             .description(self.description.or_default())
             .set_vpc_id(filled(&self.vpc_id))
-            .set_tag_specifications(
-                tags::specification(ResourceType::SecurityGroup, &self.tags_all.or_default()).map(|t| vec![t]),
-            );
+            .set_tag_specifications(tags::specifications(ResourceType::SecurityGroup, &self.tags_all.or_default()));
         let made = request.customize().config_override(once::ec2()).send().await;
         Ok(made.or_fail("Creating the security group")?.group_id().unwrap_or_default().to_owned())
     }

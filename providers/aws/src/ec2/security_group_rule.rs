@@ -195,13 +195,13 @@ macro_rules! rule {
             }
 
             async fn request(&self, aws: &Aws) -> Result<String> {
-                let tags = tags::specification(ResourceType::SecurityGroupRule, &self.tags_all.or_default());
+                let tags = tags::specifications(ResourceType::SecurityGroupRule, &self.tags_all.or_default());
                 let request = aws
                     .ec2
                     .$authorize()
                     .group_id(self.security_group_id.or_default())
                     .ip_permissions(self.terms().permission())
-                    .set_tag_specifications(tags.map(|t| vec![t]));
+                    .set_tag_specifications(tags);
                 let made = request.customize().config_override(once::ec2()).send().await;
                 let made = made.or_fail("Creating the security group rule")?;
                 let id = made.security_group_rules().first().and_then(|r| r.security_group_rule_id());

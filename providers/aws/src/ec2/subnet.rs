@@ -138,11 +138,7 @@ impl Resource for Subnet {
         ctx.wait_until_gone(&Wait::until_gone("subnet"), || state(aws, id)).await
     }
 
-    async fn modify_plan(plan: &mut Plan<'_, Self>) -> Result<()> {
-        let client = plan.client();
-        tags::plan(&plan.planned.tags, &mut plan.planned.tags_all, client);
-        Ok(())
-    }
+    tags::plan_tags!();
 
     fn validate(&self, problems: &mut Problems) {
         if self.cidr_block.is_null() && self.ipv6_cidr_block.is_null() {
@@ -181,9 +177,7 @@ impl Subnet {
             .set_ipv6_cidr_block(self.ipv6_cidr_block.cloned().filter(|c| !c.is_empty()))
             .set_availability_zone(self.availability_zone.cloned())
             .set_availability_zone_id(self.availability_zone_id.cloned())
-            .set_tag_specifications(
-                tags::specification(ResourceType::Subnet, &self.tags_all.or_default()).map(|t| vec![t]),
-            );
+            .set_tag_specifications(tags::specifications(ResourceType::Subnet, &self.tags_all.or_default()));
         if self.ipv6_native == true {
             request = request.ipv6_native(true);
         }

@@ -5,7 +5,6 @@ use crate::ec2::{ebs_volume, instance};
 use crate::error::Answer;
 use aws_sdk_ec2::types::VolumeAttachment as Found;
 use gpuform_provider_sdk::prelude::*;
-use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// A volume attached to an instance.
 #[derive(Model, Clone, PartialEq, Default)]
@@ -43,10 +42,14 @@ impl Resource for VolumeAttachment {
         let aws = ctx.client();
         let (device, machine, volume) = self.parts()?;
         // Attaching again what a lost request attached is an error; it is looked up first.
-        if find(aws, volume, machine).await?.is_none_or(|a| a.device() != Some(device)) {
+        if !is_at(aws, volume, machine, device).await? {
             instance::wait_until_attachable(ctx, machine).await?;
             let request = aws.ec2.attach_volume().device(device).instance_id(machine).volume_id(volume);
-            request.send().await.or_fail("Attaching the volume")?;
+            match request.send().await.or_fail("Attaching the volume") {
+                // Attached by a request whose answer was lost.
+                Err(e) if e.has_code(&["VolumeInUse"]) && is_at(aws, volume, machine, device).await? => {}
+                other => drop(other?),
+            }
         }
         let id = identifier(device, machine, volume);
         let wait = Wait::until("volume attachment", &["attached"]).pending(&["attaching", "busy"]);
@@ -122,9 +125,11 @@ impl VolumeAttachment {
 
 /// Attachments have no ID at AWS.
 fn identifier(device: &str, machine: &str, volume: &str) -> String {
-    let mut hasher = DefaultHasher::new();
-    (device, machine, volume).hash(&mut hasher);
-    format!("vai-{}", hasher.finish() % 10_000_000_000)
+    format!("vai-{}", crc32fast::hash(format!("{device}-{machine}-{volume}-").as_bytes()))
+}
+
+async fn is_at(aws: &Aws, volume: &str, machine: &str, device: &str) -> Result<bool> {
+    Ok(find(aws, volume, machine).await?.is_some_and(|a| a.device() == Some(device)))
 }
 
 async fn find(aws: &Aws, volume: &str, machine: &str) -> Result<Option<Found>> {

@@ -2,6 +2,7 @@
 
 use crate::client::Aws;
 use crate::error::Answer;
+use crate::once;
 use crate::tags::{self, Tags};
 use aws_sdk_ec2::types::{AttributeBooleanValue, Filter, ResourceType, Tenancy, VpcAttributeName};
 use gpuform_provider_sdk::prelude::*;
@@ -72,20 +73,8 @@ impl Resource for Vpc {
 
     async fn create(&mut self, ctx: &Context<Aws>) -> Result<()> {
         let aws = ctx.client();
-        let cidr = self.cidr_block.require("cidr_block")?;
-        let made = aws
-            .ec2
-            .create_vpc()
-            .cidr_block(cidr)
-            .instance_tenancy(Tenancy::from(self.instance_tenancy.or_default().as_str()))
-            .amazon_provided_ipv6_cidr_block(self.assign_generated_ipv6_cidr_block.or_default())
-            .set_tag_specifications(
-                tags::specification(ResourceType::Vpc, &self.tags_all.or_default()).map(|t| vec![t]),
-            )
-            .send()
-            .await
-            .or_fail("Creating the VPC")?;
-        let id = made.vpc().and_then(|v| v.vpc_id()).unwrap_or_default().to_owned();
+        let tags = self.tags_all.or_default();
+        let id = once::once_tagged(ctx, &tags, |t| self.request(aws, t), || lookup(aws, ctx.client_token())).await?;
         self.id.set(id.clone());
         let wait = Wait::until("VPC", &["available"]).pending(&["pending"]);
         ctx.wait_for(&wait, || state(aws, &id)).await?;
@@ -99,6 +88,7 @@ impl Resource for Vpc {
         if self.enable_network_address_usage_metrics.or_default() {
             set(aws, &id, VpcAttributeName::EnableNetworkAddressUsageMetrics, true).await?;
         }
+        once::untag_ec2(aws, &id).await;
         Ok(())
     }
 
@@ -190,6 +180,27 @@ impl Resource for Vpc {
         tags::plan(&plan.planned.tags, &mut plan.planned.tags_all, client);
         Ok(())
     }
+
+    once::find_by_tag!();
+}
+
+impl Vpc {
+    async fn request(&self, aws: &Aws, tags: Tags) -> Result<String> {
+        let request = aws
+            .ec2
+            .create_vpc()
+            .cidr_block(self.cidr_block.require("cidr_block")?)
+            .instance_tenancy(Tenancy::from(self.instance_tenancy.or_default().as_str()))
+            .amazon_provided_ipv6_cidr_block(self.assign_generated_ipv6_cidr_block.or_default())
+            .set_tag_specifications(tags::specifications(ResourceType::Vpc, &tags));
+        let made = request.customize().config_override(once::ec2()).send().await.or_fail("Creating the VPC")?;
+        Ok(made.vpc().and_then(|v| v.vpc_id()).unwrap_or_default().to_owned())
+    }
+}
+
+async fn lookup(aws: &Aws, token: &str) -> Result<Option<String>> {
+    let answer = aws.ec2.describe_vpcs().filters(once::by_token(token)).send().await.or_fail("Looking for the VPC")?;
+    Ok(answer.vpcs().first().and_then(|v| v.vpc_id()).map(str::to_owned))
 }
 
 async fn find(aws: &Aws, id: &str) -> Result<Option<aws_sdk_ec2::types::Vpc>> {

@@ -5,6 +5,7 @@ use crate::client::Aws;
 use crate::ec2::util::{prefix_of, render_time, unique_name};
 use crate::error::Answer;
 use crate::iam::role::gone_is_fine;
+use crate::once;
 use crate::policy::{eventually, retry_briefly};
 use crate::tags::{self, Tags};
 use aws_sdk_iam::types::InstanceProfile as Found;
@@ -52,13 +53,8 @@ impl Resource for InstanceProfile {
     async fn create(&mut self, ctx: &Context<Aws>) -> Result<()> {
         let aws = ctx.client();
         let name = unique_name(&self.name, &self.name_prefix, ctx.client_token());
-        let request = aws.iam.create_instance_profile().instance_profile_name(&name).set_path(self.path.cloned());
-        let request = request.set_tags(Some(tags::iam(&self.tags_all.or_default())));
-        match request.send().await.or_fail("Creating the instance profile") {
-            // The name follows from the token, so the profile is that of an earlier attempt.
-            Err(e) if e.has_code(&["EntityAlreadyExists"]) && !self.name.is_known() => {}
-            other => drop(other?),
-        }
+        let lookup = || async { Ok(self.lookup(aws, &name).await?.map(drop)) };
+        once::once(ctx, || self.make(aws, &name), lookup).await?;
         self.id.set(name.clone());
         self.name.set_if_unknown(Attr::Known(name.clone()));
         eventually(ctx, |_| find(aws, &name)).await?;
@@ -120,16 +116,33 @@ impl Resource for InstanceProfile {
         retry_briefly(ctx, |e| e.has_code(&["DeleteConflict"]), delete).await
     }
 
-    async fn modify_plan(plan: &mut Plan<'_, Self>) -> Result<()> {
-        let client = plan.client();
-        tags::plan(&plan.planned.tags, &mut plan.planned.tags_all, client);
-        Ok(())
-    }
+    tags::plan_tags!();
 
     async fn find_by_token(&self, token: &str, ctx: &Context<Aws>) -> Result<Option<Self>> {
+        let name = unique_name(&self.name, &self.name_prefix, token);
+        if self.lookup(ctx.client(), &name).await?.is_none() {
+            return Ok(None);
+        }
         let mut state = self.clone();
-        state.id.set(unique_name(&self.name, &self.name_prefix, token));
+        state.id.set(name);
         state.read(ctx).await
+    }
+}
+
+impl InstanceProfile {
+    async fn make(&self, aws: &Aws, name: &str) -> Result<()> {
+        let request = aws.iam.create_instance_profile().instance_profile_name(name).set_path(self.path.cloned());
+        let request = request.set_tags(Some(tags::iam(&self.tags_all.or_default())));
+        let request = request.customize().config_override(once::iam());
+        request.send().await.or_fail("Creating the instance profile").map(drop)
+    }
+
+    /// The profile of this name, if it is as this create makes it.
+    async fn lookup(&self, aws: &Aws, name: &str) -> Result<Option<Found>> {
+        match find(aws, name).await {
+            Err(e) if e.is_not_found() => Ok(None),
+            other => Ok(Some(other?).filter(|f| tags::are(tags::from_iam(f.tags()), &self.tags_all, aws))),
+        }
     }
 }
 
@@ -141,7 +154,14 @@ async fn find(aws: &Aws, name: &str) -> Result<Found> {
 
 async fn add(aws: &Aws, profile: &str, role: &str) -> Result<()> {
     let request = aws.iam.add_role_to_instance_profile().instance_profile_name(profile).role_name(role);
-    request.send().await.or_fail("Giving the instance profile its role").map(drop)
+    match request.send().await.or_fail("Giving the instance profile its role") {
+        // Given by a request whose answer was lost.
+        Err(e) if e.has_code(&["LimitExceeded"]) => {
+            let there = find(aws, profile).await?.roles().iter().any(|r| r.role_name() == role);
+            if there { Ok(()) } else { Err(e) }
+        }
+        other => other.map(drop),
+    }
 }
 
 async fn remove(aws: &Aws, profile: &str, role: &str) -> Result<()> {

@@ -5,7 +5,8 @@ use crate::client::Aws;
 use crate::ec2::util::{prefix_of, unique_name};
 use crate::error::Answer;
 use crate::iam::role::gone_is_fine;
-use crate::policy::{eventually, percent_decoded, policy_equal, retry_briefly};
+use crate::once;
+use crate::policy::{eventually, percent_decoded, policy_equal, retry_briefly, same_policy};
 use crate::tags::{self, Tags};
 use aws_sdk_iam::types::PolicyVersion;
 use gpuform_provider_sdk::prelude::*;
@@ -58,16 +59,7 @@ impl Resource for Policy {
     async fn create(&mut self, ctx: &Context<Aws>) -> Result<()> {
         let aws = ctx.client();
         let name = unique_name(&self.name, &self.name_prefix, ctx.client_token());
-        let request = aws.iam.create_policy().policy_name(&name).set_path(self.path.cloned());
-        let request = request.set_policy_document(self.policy.cloned());
-        let request = request.set_description(self.description.cloned().filter(|d| !d.is_empty()));
-        let request = request.set_tags(Some(tags::iam(&self.tags_all.or_default())));
-        let arn = match request.send().await.or_fail("Creating the policy") {
-            Ok(made) => made.policy().and_then(|p| p.arn()).unwrap_or_default().to_owned(),
-            // The name follows from the token, so the policy is that of an earlier attempt.
-            Err(e) if e.has_code(&["EntityAlreadyExists"]) && !self.name.is_known() => self.arn_of(aws, &name).await?,
-            Err(e) => return Err(e),
-        };
+        let arn = once::once(ctx, || self.make(aws, &name), || self.lookup(aws, &name)).await?;
         self.name.set_if_unknown(Attr::Known(name));
         self.id.set(arn.clone());
         eventually(ctx, |_| document(aws, &arn)).await.map(drop)
@@ -124,21 +116,36 @@ impl Resource for Policy {
         retry_briefly(ctx, |e| e.has_code(&["DeleteConflict", "ConcurrentModification"]), delete).await
     }
 
-    async fn modify_plan(plan: &mut Plan<'_, Self>) -> Result<()> {
-        let client = plan.client();
-        tags::plan(&plan.planned.tags, &mut plan.planned.tags_all, client);
-        Ok(())
-    }
+    tags::plan_tags!();
 
     async fn find_by_token(&self, token: &str, ctx: &Context<Aws>) -> Result<Option<Self>> {
         let name = unique_name(&self.name, &self.name_prefix, token);
+        let Some(arn) = self.lookup(ctx.client(), &name).await? else { return Ok(None) };
         let mut state = self.clone();
-        state.id.set(self.arn_of(ctx.client(), &name).await?);
+        state.id.set(arn);
         state.read(ctx).await
     }
 }
 
 impl Policy {
+    async fn make(&self, aws: &Aws, name: &str) -> Result<String> {
+        let request = aws.iam.create_policy().policy_name(name).set_path(self.path.cloned());
+        let request = request.set_policy_document(self.policy.cloned());
+        let request = request.set_description(self.description.cloned().filter(|d| !d.is_empty()));
+        let request = request.set_tags(Some(tags::iam(&self.tags_all.or_default())));
+        let made = request.customize().config_override(once::iam()).send().await.or_fail("Creating the policy")?;
+        Ok(made.policy().and_then(|p| p.arn()).unwrap_or_default().to_owned())
+    }
+
+    /// The ARN of the policy of this name, if it says what this create makes it say.
+    async fn lookup(&self, aws: &Aws, name: &str) -> Result<Option<String>> {
+        let arn = self.arn_of(aws, name).await?;
+        match document(aws, &arn).await {
+            Err(e) if e.is_not_found() => Ok(None),
+            other => Ok(same_policy(&other?, &self.policy.or_default()).then_some(arn)),
+        }
+    }
+
     async fn arn_of(&self, aws: &Aws, name: &str) -> Result<String> {
         let (partition, account) = (aws.partition(), aws.account_id().await?);
         Ok(format!("arn:{partition}:iam::{account}:policy{}{name}", self.path.unwrap_or("/".into())))

@@ -4,7 +4,8 @@
 use crate::client::Aws;
 use crate::ec2::util::{prefix_of, render_time, unique_name};
 use crate::error::Answer;
-use crate::policy::{eventually, percent_decoded, policy_equal, retry_briefly};
+use crate::once;
+use crate::policy::{eventually, percent_decoded, policy_equal, retry_briefly, same_policy};
 use crate::tags::{self, Tags};
 use aws_sdk_iam::types::Role as Found;
 use gpuform_provider_sdk::prelude::*;
@@ -62,12 +63,8 @@ impl Resource for Role {
 
     async fn create(&mut self, ctx: &Context<Aws>) -> Result<()> {
         let name = unique_name(&self.name, &self.name_prefix, ctx.client_token());
-        let made = eventually(ctx, |_| self.make(ctx.client(), &name)).await;
-        match made {
-            // The name follows from the token, so the role is that of an earlier attempt.
-            Err(e) if e.has_code(&["EntityAlreadyExists"]) && !self.name.is_known() => {}
-            other => other?,
-        }
+        let lookup = || async { Ok(self.lookup(ctx.client(), &name).await?.map(drop)) };
+        eventually(ctx, |_| once::once(ctx, || self.make(ctx.client(), &name), lookup)).await?;
         self.id.set(name.clone());
         self.name.set_if_unknown(Attr::Known(name.clone()));
         eventually(ctx, |_| find(ctx.client(), &name)).await.map(drop)
@@ -121,18 +118,11 @@ impl Resource for Role {
         retry_briefly(ctx, |e| e.has_code(&["DeleteConflict", "ConcurrentModification"]), delete).await
     }
 
-    async fn modify_plan(plan: &mut Plan<'_, Self>) -> Result<()> {
-        let client = plan.client();
-        tags::plan(&plan.planned.tags, &mut plan.planned.tags_all, client);
-        Ok(())
-    }
+    tags::plan_tags!();
 
     async fn find_by_token(&self, token: &str, ctx: &Context<Aws>) -> Result<Option<Self>> {
         let name = unique_name(&self.name, &self.name_prefix, token);
-        let found = match find(ctx.client(), &name).await {
-            Err(e) if e.is_not_found() => return Ok(None),
-            other => other?,
-        };
+        let Some(found) = self.lookup(ctx.client(), &name).await? else { return Ok(None) };
         let mut state = self.clone();
         state.id.set(name);
         state.refresh(&found, ctx.client());
@@ -148,7 +138,20 @@ impl Role {
         let request = request.set_max_session_duration(self.max_session_duration.cloned());
         let bound = self.permissions_boundary.cloned().filter(|b| !b.is_empty());
         let request = request.set_permissions_boundary(bound).set_tags(Some(tags::iam(&self.tags_all.or_default())));
-        request.send().await.or_fail("Creating the role").map(drop)
+        request.customize().config_override(once::iam()).send().await.or_fail("Creating the role").map(drop)
+    }
+
+    /// The role of this name, if it is as this create makes it.
+    async fn lookup(&self, aws: &Aws, name: &str) -> Result<Option<Found>> {
+        let found = match find(aws, name).await {
+            Err(e) if e.is_not_found() => return Ok(None),
+            other => other?,
+        };
+        let policy = percent_decoded(found.assume_role_policy_document().unwrap_or_default());
+        let ours = same_policy(&policy, &self.assume_role_policy.or_default())
+            && found.description().unwrap_or_default() == self.description.or_default()
+            && tags::are(tags::from_iam(found.tags()), &self.tags_all, aws);
+        Ok(ours.then_some(found))
     }
 
     async fn bound(&self, aws: &Aws, name: &str) -> Result<()> {

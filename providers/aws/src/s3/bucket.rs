@@ -5,6 +5,7 @@
 use crate::client::Aws;
 use crate::ec2::util::{prefix_of, unique_name};
 use crate::error::Answer;
+use crate::once;
 use crate::policy::{eventually, retry_briefly};
 use crate::s3::empty;
 use crate::tags::{self, Tags};
@@ -64,11 +65,8 @@ impl Resource for Bucket {
     async fn create(&mut self, ctx: &Context<Aws>) -> Result<()> {
         let aws = ctx.client();
         let name = unique_name(&self.bucket, &self.bucket_prefix, ctx.client_token());
-        match eventually(ctx, |_| self.make(aws, &name)).await {
-            // The name follows from the token, so the bucket is that of an earlier attempt.
-            Err(e) if e.has_code(&["BucketAlreadyOwnedByYou"]) && !self.bucket.is_known() => {}
-            other => other?,
-        }
+        let lookup = || async { Ok(self.is_ours(aws, &name).await?.then_some(())) };
+        eventually(ctx, |_| once::once(ctx, || self.make(aws, &name), lookup)).await?;
         self.id.set(name.clone());
         self.bucket.set_if_unknown(Attr::Known(name.clone()));
         eventually(ctx, |_| region(aws, &name)).await?;
@@ -127,15 +125,15 @@ impl Resource for Bucket {
         ctx.wait_until_gone(&Wait::until_gone("bucket"), poll).await
     }
 
-    async fn modify_plan(plan: &mut Plan<'_, Self>) -> Result<()> {
-        let client = plan.client();
-        tags::plan(&plan.planned.tags, &mut plan.planned.tags_all, client);
-        Ok(())
-    }
+    tags::plan_tags!();
 
     async fn find_by_token(&self, token: &str, ctx: &Context<Aws>) -> Result<Option<Self>> {
+        let name = unique_name(&self.bucket, &self.bucket_prefix, token);
+        if !self.is_ours(ctx.client(), &name).await? {
+            return Ok(None);
+        }
         let mut state = self.clone();
-        state.id.set(unique_name(&self.bucket, &self.bucket_prefix, token));
+        state.id.set(name);
         state.read(ctx).await
     }
 }
@@ -151,7 +149,15 @@ impl Bucket {
         if self.object_lock_enabled.or_default() {
             request = request.object_lock_enabled_for_bucket(true);
         }
-        request.send().await.or_fail("Creating the bucket").map(drop)
+        request.customize().config_override(once::s3()).send().await.or_fail("Creating the bucket").map(drop)
+    }
+
+    /// Whether there is a bucket of this name that this create can have made: with its tags, or none yet.
+    async fn is_ours(&self, aws: &Aws, name: &str) -> Result<bool> {
+        match found_tags(aws, name).await {
+            Err(e) if e.is_not_found() => Ok(false),
+            tags => tags.map(|t| t.is_empty() || tags::are(t, &self.tags_all, aws)),
+        }
     }
 }
 

@@ -125,28 +125,6 @@ pub struct SpotOptions {
     pub valid_until: Attr<String>,
 }
 
-/// Which capacity reservations the instance may use.
-#[derive(Model, Clone, PartialEq, Default, Debug)]
-pub struct CapacityReservation {
-    /// `open`, `none` or `capacity-reservations-only`.
-    #[attr(optional, validate = one_of(["open", "none", "capacity-reservations-only"]))]
-    pub capacity_reservation_preference: Attr<String>,
-    /// One reservation or group of reservations.
-    #[block]
-    pub capacity_reservation_target: Option<CapacityReservationTarget>,
-}
-
-/// A capacity reservation.
-#[derive(Model, Clone, PartialEq, Default, Debug)]
-pub struct CapacityReservationTarget {
-    /// The reservation's ID.
-    #[attr(optional)]
-    pub capacity_reservation_id: Attr<String>,
-    /// The ARN of a resource group of reservations.
-    #[attr(optional)]
-    pub capacity_reservation_resource_group_arn: Attr<String>,
-}
-
 /// Cores and threads.
 #[derive(Model, Clone, PartialEq, Default, Debug)]
 pub struct CpuOptions {
@@ -165,7 +143,7 @@ pub struct CpuOptions {
 #[derive(Model, Clone, PartialEq, Default, Debug)]
 pub struct CreditSpecification {
     /// `standard` or `unlimited`.
-    #[attr(optional, validate = one_of(["standard", "unlimited"]))]
+    #[attr(optional, computed, validate = one_of(["standard", "unlimited"]))]
     pub cpu_credits: Attr<String>,
 }
 

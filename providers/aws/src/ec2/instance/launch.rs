@@ -4,6 +4,7 @@
 use super::{Instance, blocks, find, state_name};
 use crate::client::Aws;
 use crate::ec2::capacity::{self, Wanted};
+use crate::ec2::reservation::CapacityReservation;
 use crate::ec2::util::{choice, list, parse_time};
 use crate::error::Answer;
 use crate::tags;
@@ -250,15 +251,10 @@ fn market(block: &blocks::MarketOptions) -> ec2::InstanceMarketOptionsRequest {
 }
 
 /// Which capacity reservations to use, for a launch or a change.
-pub fn reservation(block: &blocks::CapacityReservation) -> ec2::CapacityReservationSpecification {
-    let target = block.capacity_reservation_target.as_ref().map(|t| {
-        ec2::CapacityReservationTarget::builder()
-            .set_capacity_reservation_id(t.capacity_reservation_id.cloned())
-            .set_capacity_reservation_resource_group_arn(t.capacity_reservation_resource_group_arn.cloned())
-            .build()
-    });
+pub fn reservation(block: &CapacityReservation) -> ec2::CapacityReservationSpecification {
+    let (preference, target) = block.to_api();
     ec2::CapacityReservationSpecification::builder()
-        .set_capacity_reservation_preference(choice(&block.capacity_reservation_preference))
+        .set_capacity_reservation_preference(preference)
         .set_capacity_reservation_target(target)
         .build()
 }

@@ -7,6 +7,7 @@ mod launch;
 mod read;
 
 use crate::client::Aws;
+use crate::ec2::reservation::CapacityReservation;
 use crate::ec2::util::filter;
 use crate::error::Answer;
 use crate::tags::{self, Tags};
@@ -39,7 +40,7 @@ pub struct Instance {
     #[block(computed, max = 1)]
     pub cpu_options: Attr<Vec<CpuOptions>>,
     /// CPU credits of a burstable instance.
-    #[block]
+    #[block(computed)]
     pub credit_specification: Option<CreditSpecification>,
     /// Whether the instance is protected from being stopped.
     #[attr(optional, computed)]

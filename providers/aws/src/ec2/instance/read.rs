@@ -3,6 +3,7 @@
 
 use super::{Instance, blocks::*, is_spot, launch, state_name};
 use crate::client::Aws;
+use crate::ec2::reservation::CapacityReservation;
 use crate::ec2::util::{filter, refresh_key, render_time};
 use crate::error::Answer;
 use crate::tags::{self, Tags};
@@ -17,7 +18,7 @@ pub async fn refresh(state: &mut Instance, found: &Found, inherited: &Tags, aws:
     let imported = state.ami.is_null() && state.launch_template.is_none();
     let text = |t: Option<&str>| t.unwrap_or_default().to_owned();
     let (attributes, volumes, spot, vpc) = tokio::try_join!(
-        Attributes::get(aws, id, state),
+        Attributes::get(aws, found),
         volumes(aws, found),
         spot_request(aws, found),
         aws.default_vpc(),
@@ -177,14 +178,9 @@ fn public_address(state: &mut Instance, found: &Found, primary: Option<&ec2::Ins
 
 fn options(state: &mut Instance, found: &Found) {
     let name = |n: &str| Attr::Known(n.to_owned());
-    state.capacity_reservation_specification =
-        found.capacity_reservation_specification().map(|s| CapacityReservation {
-            capacity_reservation_preference: s.capacity_reservation_preference().map(|p| p.as_str()).into(),
-            capacity_reservation_target: s.capacity_reservation_target().map(|t| CapacityReservationTarget {
-                capacity_reservation_id: t.capacity_reservation_id().into(),
-                capacity_reservation_resource_group_arn: t.capacity_reservation_resource_group_arn().into(),
-            }),
-        });
+    state.capacity_reservation_specification = found
+        .capacity_reservation_specification()
+        .map(|s| CapacityReservation::from_api(s.capacity_reservation_preference(), s.capacity_reservation_target()));
     let cpu = found.cpu_options().map(|c| CpuOptions {
         amd_sev_snp: name(c.amd_sev_snp().map(|s| s.as_str()).unwrap_or_default()),
         core_count: c.core_count().into(),
@@ -397,13 +393,14 @@ struct Attributes {
 }
 
 impl Attributes {
-    async fn get(aws: &Aws, id: &str, state: &Instance) -> Result<Attributes> {
+    async fn get(aws: &Aws, found: &Found) -> Result<Attributes> {
+        let id = found.instance_id().unwrap_or_default();
         let get = |attribute| async move {
             let request = aws.ec2.describe_instance_attribute().instance_id(id).attribute(attribute);
             request.send().await.or_fail("Reading the instance's attributes")
         };
         let credits = async {
-            if state.credit_specification.is_none() {
+            if !is_burstable(found) {
                 return Ok(None);
             }
             let answer = aws.ec2.describe_instance_credit_specifications().instance_ids(id).send().await;
@@ -431,11 +428,16 @@ impl Attributes {
         state.disable_api_stop.set(self.disable_api_stop);
         state.disable_api_termination.set(self.disable_api_termination);
         state.instance_initiated_shutdown_behavior.set(self.shutdown_behavior);
-        if let Some(block) = &mut state.credit_specification {
-            block.cpu_credits = self.cpu_credits.into();
-        }
+        state.credit_specification =
+            self.cpu_credits.map(|credits| CreditSpecification { cpu_credits: credits.into() });
         user_data(state, self.user_data);
     }
+}
+
+/// Whether the type has CPU credits: `t2`, `t3`, `t3a`, `t4g`.
+fn is_burstable(instance: &Found) -> bool {
+    let name = instance.instance_type().map(|t| t.as_str()).unwrap_or_default();
+    name.strip_prefix('t').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
 }
 
 /// User data goes where the state has it; after an import it is text if it can be.

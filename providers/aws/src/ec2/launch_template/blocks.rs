@@ -60,28 +60,6 @@ pub struct Ebs {
     pub volume_type: Attr<String>,
 }
 
-/// Which capacity reservations instances may use.
-#[derive(Model, Clone, PartialEq, Default, Debug)]
-pub struct CapacityReservation {
-    /// `open`, `none` or `capacity-reservations-only`.
-    #[attr(optional, validate = one_of(["open", "none", "capacity-reservations-only"]))]
-    pub capacity_reservation_preference: Attr<String>,
-    /// One reservation or group of reservations.
-    #[block]
-    pub capacity_reservation_target: Option<CapacityReservationTarget>,
-}
-
-/// A capacity reservation.
-#[derive(Model, Clone, PartialEq, Default, Debug)]
-pub struct CapacityReservationTarget {
-    /// The reservation's ID.
-    #[attr(optional)]
-    pub capacity_reservation_id: Attr<String>,
-    /// The ARN of a resource group of reservations.
-    #[attr(optional)]
-    pub capacity_reservation_resource_group_arn: Attr<String>,
-}
-
 /// Cores and threads.
 #[derive(Model, Clone, PartialEq, Default, Debug)]
 pub struct CpuOptions {

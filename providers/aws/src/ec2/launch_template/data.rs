@@ -2,6 +2,7 @@
 
 use super::{LaunchTemplate, blocks::*};
 use crate::ec2::requirements;
+use crate::ec2::reservation::CapacityReservation;
 use crate::ec2::util::{choice, list, parse_time, refresh_flag, render_time};
 use crate::tags;
 use aws_sdk_ec2::types as ec2;
@@ -222,14 +223,9 @@ fn market(m: &MarketOptions) -> ec2::LaunchTemplateInstanceMarketOptionsRequest 
 }
 
 fn reservation(r: &CapacityReservation) -> ec2::LaunchTemplateCapacityReservationSpecificationRequest {
-    let target = r.capacity_reservation_target.as_ref().map(|t| {
-        ec2::CapacityReservationTarget::builder()
-            .set_capacity_reservation_id(text(&t.capacity_reservation_id))
-            .set_capacity_reservation_resource_group_arn(text(&t.capacity_reservation_resource_group_arn))
-            .build()
-    });
+    let (preference, target) = r.to_api();
     ec2::LaunchTemplateCapacityReservationSpecificationRequest::builder()
-        .set_capacity_reservation_preference(choice(&r.capacity_reservation_preference))
+        .set_capacity_reservation_preference(preference)
         .set_capacity_reservation_target(target)
         .build()
 }
@@ -277,13 +273,9 @@ pub fn refresh(t: &mut LaunchTemplate, d: &ec2::ResponseLaunchTemplateData) {
     t.instance_requirements = d.instance_requirements().map(requirements::ec2::from_api);
     t.placement = d.placement().map(found_placement);
     t.instance_market_options = d.instance_market_options().map(found_market);
-    t.capacity_reservation_specification = d.capacity_reservation_specification().map(|r| CapacityReservation {
-        capacity_reservation_preference: r.capacity_reservation_preference().map(|p| p.as_str()).into(),
-        capacity_reservation_target: r.capacity_reservation_target().map(|t| CapacityReservationTarget {
-            capacity_reservation_id: t.capacity_reservation_id().into(),
-            capacity_reservation_resource_group_arn: t.capacity_reservation_resource_group_arn().into(),
-        }),
-    });
+    t.capacity_reservation_specification = d
+        .capacity_reservation_specification()
+        .map(|r| CapacityReservation::from_api(r.capacity_reservation_preference(), r.capacity_reservation_target()));
     found_options(t, d);
 }
 

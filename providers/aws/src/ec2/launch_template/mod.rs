@@ -7,6 +7,7 @@ mod data;
 
 use crate::client::Aws;
 use crate::ec2::requirements::InstanceRequirements;
+use crate::ec2::reservation::CapacityReservation;
 use crate::ec2::util::{filter, prefix_of, unique_name};
 use crate::error::Answer;
 use crate::tags::{self, Tags};
@@ -150,9 +151,7 @@ impl Resource for LaunchTemplate {
             .launch_template_name(&name)
             .set_version_description(self.description.cloned().filter(|d| !d.is_empty()))
             .launch_template_data(data::request(self))
-            .set_tag_specifications(
-                tags::specification(ResourceType::LaunchTemplate, &self.tags_all.or_default()).map(|t| vec![t]),
-            );
+            .set_tag_specifications(tags::specifications(ResourceType::LaunchTemplate, &self.tags_all.or_default()));
         let made = request.send().await.or_fail("Creating the launch template")?;
         let id = made.launch_template().and_then(|t| t.launch_template_id()).unwrap_or_default();
         self.id.set(id);

@@ -1,24 +1,7 @@
 # Security groups with rules inside and with rules of their own.
 
-terraform {
-  required_providers {
-    aws = { source = "gpuform/aws" }
-  }
-}
-
-variable "endpoint" { type = string }
 variable "port" { default = 443 }
 variable "note" { default = "all of the VPC" }
-
-provider "aws" {
-  region     = "us-east-1"
-  access_key = "test"
-  secret_key = "test"
-  endpoints {
-    ec2 = var.endpoint
-    sts = var.endpoint
-  }
-}
 
 resource "aws_vpc" "this" {
   cidr_block = "10.0.0.0/16"

@@ -1,26 +1,8 @@
 # Keys with a policy, rotation and names.
 
-terraform {
-  required_providers {
-    aws = { source = "gpuform/aws" }
-  }
-}
-
-variable "endpoint" { type = string }
 variable "description" { default = "Volumes" }
 variable "enabled" { default = true }
 variable "rotation" { default = true }
-
-provider "aws" {
-  region     = "us-east-1"
-  access_key = "test"
-  secret_key = "test"
-  endpoints {
-    ec2 = var.endpoint
-    kms = var.endpoint
-    sts = var.endpoint
-  }
-}
 
 data "aws_caller_identity" "this" {}
 data "aws_region" "this" {}
@@ -76,7 +58,7 @@ resource "aws_subnet" "this" {
 }
 
 data "aws_vpc" "this" {
-  tags = { Name = aws_vpc.this.tags.Name }
+  id = aws_vpc.this.id
 }
 
 data "aws_vpc" "default" {

@@ -1,7 +1,17 @@
+# What every configuration here starts with: the provider, which is told where the cloud under test is.
+
 terraform {
-  required_providers { aws = { source = "gpuform/aws" } }
+  required_providers {
+    aws = {
+      source = "gpuform/aws"
+    }
+  }
 }
-variable "endpoint" { type = string }
+
+variable "endpoint" {
+  type = string
+}
+
 provider "aws" {
   region            = "us-east-1"
   access_key        = "test"
@@ -16,6 +26,8 @@ provider "aws" {
     autoscaling = var.endpoint
   }
   default_tags {
-    tags = { team = "ml" }
+    tags = {
+      team = "ml"
+    }
   }
 }

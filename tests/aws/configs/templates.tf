@@ -63,7 +63,7 @@ resource "aws_launch_template" "any" {
 resource "aws_instance" "from_template" {
   launch_template {
     id      = aws_launch_template.worker.id
-    version = "$Latest"
+    version = aws_launch_template.worker.latest_version
   }
 }
 

@@ -61,6 +61,8 @@ resource "aws_instance" "trainer" {
 resource "aws_instance" "spot" {
   ami           = data.aws_ami.ubuntu.id
   instance_type = "g4dn.xlarge"
+
+  availability_zone = "us-east-1a"
   instance_market_options {
     market_type = "spot"
     spot_options {
@@ -72,9 +74,10 @@ resource "aws_instance" "spot" {
 }
 
 resource "aws_instance" "plain" {
-  ami             = data.aws_ami.ubuntu.id
-  instance_type   = "t3.micro"
-  security_groups = ["default"]
+  ami               = data.aws_ami.ubuntu.id
+  instance_type     = "t3.micro"
+  availability_zone = "us-east-1b"
+  security_groups   = ["default"]
   credit_specification {
     cpu_credits = "standard"
   }

@@ -1,25 +1,7 @@
 # A VPC with a public and a private subnet, and everything that leads from them.
 
-terraform {
-  required_providers {
-    aws = { source = "gpuform/aws" }
-  }
-}
-
-variable "endpoint" { type = string }
 variable "name" { default = "net" }
 variable "public_ip" { default = true }
-
-provider "aws" {
-  region     = "us-east-1"
-  access_key = "test"
-  secret_key = "test"
-  endpoints {
-    ec2 = var.endpoint
-    sts = var.endpoint
-  }
-  default_tags { tags = { Project = "gpuform" } }
-}
 
 resource "aws_vpc" "this" {
   cidr_block                       = "10.0.0.0/16"
@@ -36,8 +18,9 @@ resource "aws_subnet" "public" {
 }
 
 resource "aws_subnet" "private" {
-  vpc_id     = aws_vpc.this.id
-  cidr_block = "10.0.2.0/24"
+  vpc_id            = aws_vpc.this.id
+  cidr_block        = "10.0.2.0/24"
+  availability_zone = "us-east-1b"
 }
 
 resource "aws_internet_gateway" "this" {
