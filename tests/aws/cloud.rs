@@ -94,8 +94,11 @@ impl Cloud {
     /// Fails unless the cloud holds what it held `before`.
     pub fn expect(&self, before: &Value) {
         let now = self.inventory();
-        for (kind, ids) in before.as_object().unwrap() {
-            assert_eq!(&now[kind], ids, "another {kind} than before");
+        for (kind, before) in before.as_object().unwrap() {
+            let (now, before) = (now[kind].as_array().unwrap(), before.as_array().unwrap());
+            let left: Vec<&Value> = now.iter().filter(|id| !before.contains(id)).collect();
+            let lost: Vec<&Value> = before.iter().filter(|id| !now.contains(id)).collect();
+            assert!(left.is_empty() && lost.is_empty(), "{kind}: {left:?} are left, {lost:?} are gone");
         }
     }
 

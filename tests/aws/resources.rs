@@ -13,8 +13,9 @@ struct Group {
     replaced: &'static [&'static str],
     /// Resources that an import cannot tell all arguments of: the attributes that the next apply stores.
     untold: &'static [(&'static str, &'static [&'static str])],
-    /// Changes made elsewhere, in Python with `a` for the attributes of a resource, and the resource in which each shows.
-    drift: &'static [(&'static str, &'static str)],
+    /// Changes made elsewhere: the resource and the attribute in which each shows (none where the object is gone), and
+    /// what is done, in Python with `a` for the resource's attributes.
+    drift: &'static [(&'static str, &'static str, &'static str)],
 }
 
 const NETWORK: Group = Group {
@@ -23,15 +24,31 @@ const NETWORK: Group = Group {
     replaced: &[],
     untold: &[],
     drift: &[
-        ("aws_vpc.this", "ec2.modify_vpc_attribute(VpcId=a['id'], EnableDnsHostnames={'Value': True})"),
-        ("aws_subnet.public", "ec2.modify_subnet_attribute(SubnetId=a['id'], MapPublicIpOnLaunch={'Value': True})"),
-        ("aws_internet_gateway.this", "ec2.create_tags(Resources=[a['id']], Tags=[{'Key': 'Name', 'Value': 'else'}])"),
-        ("aws_eip.nat", "ec2.create_tags(Resources=[a['id']], Tags=[{'Key': 'new', 'Value': 'tag'}])"),
-        ("aws_nat_gateway.this", "ec2.delete_tags(Resources=[a['id']], Tags=[{'Key': 'Name'}])"),
-        ("aws_route_table.public", "ec2.delete_route(RouteTableId=a['id'], DestinationIpv6CidrBlock='::/0')"),
-        ("aws_route.nat", "ec2.delete_route(RouteTableId=a['route_table_id'], DestinationCidrBlock='0.0.0.0/0')"),
-        ("aws_route_table_association.public", "ec2.disassociate_route_table(AssociationId=a['id'])"),
-        ("aws_network_acl.this", "ec2.delete_network_acl_entry(NetworkAclId=a['id'], RuleNumber=100, Egress=False)"),
+        (
+            "aws_vpc.this",
+            "enable_dns_hostnames",
+            "ec2.modify_vpc_attribute(VpcId=a['id'], EnableDnsHostnames={'Value': True})",
+        ),
+        (
+            "aws_subnet.public",
+            "map_public_ip_on_launch",
+            "ec2.modify_subnet_attribute(SubnetId=a['id'], MapPublicIpOnLaunch={'Value': True})",
+        ),
+        (
+            "aws_internet_gateway.this",
+            "tags",
+            "ec2.create_tags(Resources=[a['id']], Tags=[{'Key': 'Name', 'Value': 'else'}])",
+        ),
+        ("aws_eip.nat", "tags_all", "ec2.create_tags(Resources=[a['id']], Tags=[{'Key': 'new', 'Value': 'tag'}])"),
+        ("aws_nat_gateway.this", "tags", "ec2.delete_tags(Resources=[a['id']], Tags=[{'Key': 'Name'}])"),
+        ("aws_route_table.public", "route", "ec2.delete_route(RouteTableId=a['id'], DestinationIpv6CidrBlock='::/0')"),
+        ("aws_route.nat", "", "ec2.delete_route(RouteTableId=a['route_table_id'], DestinationCidrBlock='0.0.0.0/0')"),
+        ("aws_route_table_association.public", "", "ec2.disassociate_route_table(AssociationId=a['id'])"),
+        (
+            "aws_network_acl.this",
+            "ingress",
+            "ec2.delete_network_acl_entry(NetworkAclId=a['id'], RuleNumber=100, Egress=False)",
+        ),
     ],
 };
 
@@ -43,16 +60,19 @@ const SECURITY: Group = Group {
     drift: &[
         (
             "aws_security_group.inline",
+            "ingress",
             "ec2.authorize_security_group_ingress(GroupId=a['id'], IpProtocol='tcp', FromPort=1, ToPort=2, CidrIp='10.9.0.0/16')",
         ),
         (
             "aws_vpc_security_group_ingress_rule.http",
+            "to_port",
             "ec2.modify_security_group_rules(GroupId=a['security_group_id'], SecurityGroupRules=[{\n\
              \x20   'SecurityGroupRuleId': a['id'], 'SecurityGroupRule':\n\
              \x20   {'IpProtocol': 'tcp', 'FromPort': 80, 'ToPort': 81, 'CidrIpv4': '0.0.0.0/0'}}])",
         ),
         (
             "aws_vpc_security_group_egress_rule.all",
+            "",
             "ec2.revoke_security_group_egress(GroupId=a['security_group_id'], SecurityGroupRuleIds=[a['id']])",
         ),
     ],
@@ -64,9 +84,9 @@ const KMS: Group = Group {
     replaced: &[],
     untold: &[("aws_kms_key.volumes", &["deletion_window_in_days"])],
     drift: &[
-        ("aws_kms_key.volumes", "kms.enable_key(KeyId=a['id'])"),
-        ("aws_kms_key.signing", "kms.update_key_description(KeyId=a['id'], Description='else')"),
-        ("aws_kms_alias.volumes", "kms.delete_alias(AliasName=a['id'])"),
+        ("aws_kms_key.volumes", "is_enabled", "kms.enable_key(KeyId=a['id'])"),
+        ("aws_kms_key.signing", "description", "kms.update_key_description(KeyId=a['id'], Description='else')"),
+        ("aws_kms_alias.volumes", "", "kms.delete_alias(AliasName=a['id'])"),
     ],
 };
 
@@ -78,34 +98,40 @@ const STORAGE: Group = Group {
     drift: &[
         (
             "aws_s3_bucket.data",
+            "tags",
             "s3.put_bucket_tagging(Bucket=a['id'], Tagging={'TagSet': [{'Key': 'use', 'Value': 'else'}]})",
         ),
         (
             "aws_s3_bucket_versioning.data",
+            "versioning_configuration",
             "s3.put_bucket_versioning(Bucket=a['bucket'], VersioningConfiguration={'Status': 'Enabled'})",
         ),
         (
             "aws_s3_bucket_server_side_encryption_configuration.data",
+            "rule",
             "s3.put_bucket_encryption(Bucket=a['bucket'], ServerSideEncryptionConfiguration={'Rules': [\n\
              \x20   {'ApplyServerSideEncryptionByDefault': {'SSEAlgorithm': 'AES256'}}]})",
         ),
-        ("aws_s3_bucket_lifecycle_configuration.data", "s3.delete_bucket_lifecycle(Bucket=a['bucket'])"),
-        ("aws_s3_bucket_public_access_block.data", "s3.delete_public_access_block(Bucket=a['bucket'])"),
-        ("aws_s3_bucket_policy.data", "s3.delete_bucket_policy(Bucket=a['bucket'])"),
-        ("aws_s3_object.readme", "s3.put_object(Bucket=a['bucket'], Key=a['key'], Body=b'else')"),
-        ("aws_iam_role.node", "iam.update_role(RoleName=a['id'], Description='else')"),
-        ("aws_iam_role_policy.node", "iam.delete_role_policy(RoleName=a['role'], PolicyName=a['name'])"),
+        ("aws_s3_bucket_lifecycle_configuration.data", "", "s3.delete_bucket_lifecycle(Bucket=a['bucket'])"),
+        ("aws_s3_bucket_public_access_block.data", "", "s3.delete_public_access_block(Bucket=a['bucket'])"),
+        ("aws_s3_bucket_policy.data", "", "s3.delete_bucket_policy(Bucket=a['bucket'])"),
+        ("aws_s3_object.readme", "etag", "s3.put_object(Bucket=a['bucket'], Key=a['key'], Body=b'else')"),
+        ("aws_iam_role.node", "description", "iam.update_role(RoleName=a['id'], Description='else')"),
+        ("aws_iam_role_policy.node", "", "iam.delete_role_policy(RoleName=a['role'], PolicyName=a['name'])"),
         (
             "aws_iam_policy.node",
+            "policy",
             "iam.create_policy_version(PolicyArn=a['arn'], SetAsDefault=True, PolicyDocument=json.dumps({'Version':\n\
              \x20   '2012-10-17', 'Statement': [{'Effect': 'Allow', 'Action': 's3:*', 'Resource': '*'}]}))",
         ),
         (
             "aws_iam_role_policy_attachment.node",
+            "",
             "iam.detach_role_policy(RoleName=a['role'], PolicyArn=a['policy_arn'])",
         ),
         (
             "aws_iam_instance_profile.node",
+            "role",
             "iam.remove_role_from_instance_profile(InstanceProfileName=a['name'], RoleName=a['role'])",
         ),
     ],
@@ -117,13 +143,22 @@ const INSTANCES: Group = Group {
     replaced: &[],
     untold: &[("aws_instance.spot", &["volume_tags"])],
     drift: &[
-        ("aws_key_pair.login", "ec2.create_tags(Resources=[a['key_pair_id']], Tags=[{'Key': 'new', 'Value': 'tag'}])"),
+        (
+            "aws_key_pair.login",
+            "tags_all",
+            "ec2.create_tags(Resources=[a['key_pair_id']], Tags=[{'Key': 'new', 'Value': 'tag'}])",
+        ),
         (
             "aws_placement_group.close",
+            "tags_all",
             "ec2.create_tags(Resources=[a['placement_group_id']], Tags=[{'Key': 'new', 'Value': 'tag'}])",
         ),
-        ("aws_instance.trainer", "ec2.modify_instance_metadata_options(InstanceId=a['id'], HttpTokens='optional')"),
-        ("aws_instance.plain", "ec2.terminate_instances(InstanceIds=[a['id']])"),
+        (
+            "aws_instance.trainer",
+            "metadata_options",
+            "ec2.modify_instance_metadata_options(InstanceId=a['id'], HttpTokens='optional')",
+        ),
+        ("aws_instance.plain", "", "ec2.terminate_instances(InstanceIds=[a['id']])"),
     ],
 };
 
@@ -133,11 +168,16 @@ const VOLUMES: Group = Group {
     replaced: &[],
     untold: &[("aws_ami_from_instance.golden", &["snapshot_without_reboot"])],
     drift: &[
-        ("aws_ebs_volume.data", "ec2.modify_volume(VolumeId=a['id'], Iops=5000)"),
-        ("aws_volume_attachment.data", "ec2.detach_volume(VolumeId=a['volume_id'])"),
-        ("aws_ebs_snapshot.data", "ec2.create_tags(Resources=[a['id']], Tags=[{'Key': 'Name', 'Value': 'else'}])"),
+        ("aws_ebs_volume.data", "iops", "ec2.modify_volume(VolumeId=a['id'], Iops=5000)"),
+        ("aws_volume_attachment.data", "", "ec2.detach_volume(VolumeId=a['volume_id'])"),
+        (
+            "aws_ebs_snapshot.data",
+            "tags",
+            "ec2.create_tags(Resources=[a['id']], Tags=[{'Key': 'Name', 'Value': 'else'}])",
+        ),
         (
             "aws_ami_from_instance.golden",
+            "tags",
             "ec2.create_tags(Resources=[a['id']], Tags=[{'Key': 'Name', 'Value': 'else'}])",
         ),
     ],
@@ -154,13 +194,19 @@ const TEMPLATES: Group = Group {
         ("aws_launch_template.worker", &["default_version", "update_default_version"]),
     ],
     drift: &[
-        ("aws_launch_template.worker", "ec2.modify_launch_template(LaunchTemplateId=a['id'], DefaultVersion='1')"),
+        (
+            "aws_launch_template.worker",
+            "default_version",
+            "ec2.modify_launch_template(LaunchTemplateId=a['id'], DefaultVersion='1')",
+        ),
         (
             "aws_autoscaling_group.workers",
+            "max_size",
             "autoscaling.update_auto_scaling_group(AutoScalingGroupName=a['name'], MaxSize=9)",
         ),
         (
             "aws_autoscaling_policy.one_more",
+            "",
             "autoscaling.delete_policy(AutoScalingGroupName=a['autoscaling_group_name'], PolicyName=a['name'])",
         ),
     ],
@@ -199,6 +245,51 @@ fn volumes_and_images() {
 #[test]
 fn templates_and_groups() {
     TEMPLATES.round_trip();
+}
+
+/// Resources without tags, as they have none at AWS either; a group's are blocks of their own.
+const UNTAGGED: &[&str] = &[
+    "aws_autoscaling_group",
+    "aws_autoscaling_policy",
+    "aws_iam_role_policy",
+    "aws_iam_role_policy_attachment",
+    "aws_kms_alias",
+    "aws_route",
+    "aws_route_table_association",
+    "aws_s3_bucket_lifecycle_configuration",
+    "aws_s3_bucket_policy",
+    "aws_s3_bucket_public_access_block",
+    "aws_s3_bucket_server_side_encryption_configuration",
+    "aws_s3_bucket_versioning",
+    "aws_volume_attachment",
+];
+
+/// `docs/aws.md` lists every resource and data source, and no other; all have tags that AWS can tag.
+#[test]
+fn the_list_is_complete_and_tags_are_everywhere() {
+    let Some(cloud) = Cloud::start() else { return };
+    let stack = Stack::with(&cloud, "");
+    let schemas: Value = serde_json::from_str(&stack.gpuform(&["providers", "schema", "-json"], 0)).unwrap();
+    let schema = &schemas["provider_schemas"]["registry.terraform.io/gpuform/aws"];
+    let resources = schema["resource_schemas"].as_object().unwrap();
+    let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/aws.md")).unwrap();
+    let listed = |heading: &str| -> Vec<String> {
+        let section = page.split_once(heading).unwrap().1.split("\n## ").next().unwrap();
+        let first_cells = section.lines().filter_map(|l| l.strip_prefix("| `")?.split(" |").next());
+        first_cells.flat_map(|cell| cell.split('`')).filter(|n| n.starts_with("aws_")).map(str::to_owned).collect()
+    };
+    for (heading, known) in
+        [("## Resources", resources), ("## Data sources", schema["data_source_schemas"].as_object().unwrap())]
+    {
+        let (mut listed, mut known) = (listed(heading), known.keys().cloned().collect::<Vec<_>>());
+        listed.sort();
+        known.sort();
+        assert_eq!(listed, known, "{heading}");
+    }
+    for (name, schema) in resources {
+        let tagged = ["tags", "tags_all"].iter().all(|a| schema["block"]["attributes"].get(a).is_some());
+        assert_eq!(tagged, !UNTAGGED.contains(&name.as_str()), "{name}");
+    }
 }
 
 /// What data sources find, in the figures of AWS's price and type lists.
@@ -265,7 +356,7 @@ impl Group {
     fn drift(&self, cloud: &Cloud, stack: &Stack, variables: &[&str]) {
         let resources = stack.resources();
         let mut script = String::new();
-        for (address, line) in self.drift {
+        for (address, _, line) in self.drift {
             let resource = resources.iter().find(|r| r["address"] == *address).unwrap_or_else(|| panic!("{address}"));
             script += &format!("a = json.loads({})\n{line}\n", Value::from(resource["values"].to_string()));
         }
@@ -274,10 +365,18 @@ impl Group {
         let output = stack.command(GPUFORM, &arguments).output().unwrap();
         assert_eq!(output.status.code(), Some(2), "{}", text(&output));
         let plan: Value = serde_json::from_str(&stack.gpuform(&["show", "-json", "drift"], 0)).unwrap();
-        let drifted: Vec<&str> =
-            plan["resource_drift"].as_array().unwrap().iter().map(|d| d["address"].as_str().unwrap()).collect();
-        let missed: Vec<&str> = self.drift.iter().map(|(a, _)| *a).filter(|a| !drifted.contains(a)).collect();
-        assert!(missed.is_empty(), "{missed:?} have changed, and it does not show: {drifted:?}");
+        let drift = plan["resource_drift"].as_array().unwrap();
+        for (address, attribute, _) in self.drift {
+            let Some(found) = drift.iter().find(|d| d["address"] == *address) else {
+                panic!("{address} shows no drift")
+            };
+            let change = &found["change"];
+            if attribute.is_empty() {
+                assert_eq!(change["actions"], serde_json::json!(["delete"]), "{address}");
+            } else {
+                assert!(differences(change).contains(attribute), "{address}: {attribute} shows no drift in {change:#}");
+            }
+        }
         stack.gpuform(&["apply", "-auto-approve", "drift"], 0);
         stack.expect_no_changes(variables);
     }
