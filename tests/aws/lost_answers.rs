@@ -150,7 +150,7 @@ fn kill_in_the_middle(kill: impl Fn(Child)) {
     let before = cloud.inventory();
     kill(start_slowly(&cloud, &stack));
     let deadline = Instant::now() + Duration::from_secs(30);
-    while more(&before, &cloud.inventory()).iter().any(|n| *n == 0) {
+    while more(&before, &cloud.inventory()).contains(&0) {
         assert!(Instant::now() < deadline, "not every create had its effect");
     }
     cloud.admin("DELETE", "faults", &Value::Null);
