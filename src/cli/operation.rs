@@ -11,6 +11,7 @@ use crate::diag::{Diagnostic, Diagnostics};
 use crate::engine::plan::{Plan, PlanMode};
 use crate::engine::plan_file::{self, SavedPlan};
 use crate::engine::{self, PlanOptions, Session};
+use crate::install::lock_file;
 use crate::state::backend::save_errored;
 use crate::state::store::{LockRequest, Store};
 use std::path::Path;
@@ -141,6 +142,11 @@ impl Operation<'_> {
     }
 
     fn save_plan(&self, plan: &Plan, store: &Store, out: &Path) -> Result<(), Diagnostics> {
+        let mut diags = Diagnostics::new();
+        let lock = lock_file::read(&self.cx.path(lock_file::FILE_NAME), &self.cx.sources, &mut diags);
+        if diags.has_errors() {
+            return Err(diags);
+        }
         let settings = plan_file::Settings {
             workspace: store.workspace().to_owned(),
             backend: self.project.backend_type(),
@@ -148,6 +154,7 @@ impl Operation<'_> {
             lineage: store.state().lineage.clone(),
             serial: store.state().serial,
             version: env!("CARGO_PKG_VERSION").to_owned(),
+            selections: lock.selections(),
         };
         let bytes = plan_file::write(plan, &self.project.snapshot(), &settings)?;
         let path = self.cx.path(out);

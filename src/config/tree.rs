@@ -199,16 +199,20 @@ impl Loader<'_, '_> {
             let config = absolute(addr::Module::root(), &source_of(&m, &key.name), key.alias.clone());
             root.providers.insert(key.clone(), config);
         }
+        self.check_implied_names(&m);
         self.check_implied_duplicates(&m);
         for child in &mut root.children {
             self.check_child(child, &m, &root.providers, &defaults, None);
         }
     }
 
-    /// A name for a provider that is not required, while another name stands for the same provider.
-    fn check_implied_duplicates(&mut self, m: &Module) {
+    /// Resources of a provider that is not required by the name that they imply, but by another one.
+    fn check_implied_names(&mut self, m: &Module) {
         for block in m.resources.values().filter(|b| b.provider_range.is_none()) {
-            if let Some((name, _)) = required_otherwise(m, &block.provider.name) {
+            let told = |d: &Diagnostic| d.subject == Some(block.header_range);
+            if let Some((name, _)) = required_otherwise(m, &block.provider.name)
+                && !self.diags.iter().any(told)
+            {
                 let detail = format!(
                     "{} needs the provider \"{}\", which is required as \"{name}\". Use the same name in required_providers, or \
                      set provider = {name} here.",
@@ -217,6 +221,10 @@ impl Loader<'_, '_> {
                 self.diags.warning("Duplicate required provider", detail, block.header_range);
             }
         }
+    }
+
+    /// A provider block for a name that is not required, while another name stands for the same provider.
+    fn check_implied_duplicates(&mut self, m: &Module) {
         for key in m.provider_configs.keys() {
             if let Some((name, requirement)) = required_otherwise(m, &key.name) {
                 let detail = format!(
@@ -247,6 +255,7 @@ impl Loader<'_, '_> {
             self.check_passed(p, &node.addr, &m, parent);
         }
         self.check_aliases(call, &m, passed);
+        self.check_implied_names(&m);
         let mut defaults = parent_defaults.clone();
         let mut configured = false;
         for (key, config) in &m.provider_configs {

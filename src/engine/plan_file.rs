@@ -40,6 +40,9 @@ pub struct Settings {
     pub serial: u64,
     /// The program that made the plan.
     pub version: String,
+    /// The chosen version of each provider.
+    #[serde(default)]
+    pub selections: BTreeMap<String, String>,
 }
 
 #[derive(Serialize, Deserialize)]

@@ -65,7 +65,10 @@ pub async fn decode(
     {
         return Ok(v);
     }
-    let (value, diags) = provider.upgrade_resource_state(&info.name, version, &object.attributes.to_json()).await;
+    let (value, diags) = match &object.attributes {
+        Attributes::Json(text) => provider.upgrade_resource_state(&info.name, version, text).await,
+        Attributes::Flat(flat) => provider.upgrade_flat_state(&info.name, version, flat).await,
+    };
     match value {
         Some(v) if !diags.has_errors() => Ok(v),
         _ => Err(diags.into_iter().map(|d| if d.address.is_none() { d.address(addr) } else { d }).collect()),

@@ -122,6 +122,11 @@ impl LockFile {
                 .all(|((p, a), (q, b))| p == q && a.version == b.version && a.hashes == b.hashes)
     }
 
+    /// The chosen version of each provider.
+    pub fn selections(&self) -> BTreeMap<String, String> {
+        self.providers.iter().map(|(p, l)| (p.to_string(), l.version.clone())).collect()
+    }
+
     /// The file's text.
     pub fn to_text(&self) -> String {
         let mut out = String::from(

@@ -211,14 +211,12 @@ impl Installer<'_> {
         let package = self.catalogue.choose(provider, required, old.filter(|_| !self.upgrade))?;
         let version = package.version.to_string();
         let mut hashes = old.filter(|l| l.version == version).map(|l| l.hashes.clone()).unwrap_or_default();
-        let constraints = required.to_string();
         let target = place_in(&folder(self.data_dir), provider, &version, &platform());
         let provider = provider.clone();
         let records = records(self.data_dir);
         let there = hash_installed(&target, &records);
-        if there.is_ok_and(|hash| hashes.contains(&hash)) {
-            let locked = Locked { version: version.clone(), constraints, hashes };
-            return Ok((Outcome::Reused { provider, version }, locked));
+        if let Some(old) = old.filter(|_| there.is_ok_and(|hash| hashes.contains(&hash))) {
+            return Ok((Outcome::Reused { provider, version }, old.clone()));
         }
         let name = provider.for_display();
         let found =
@@ -229,7 +227,7 @@ impl Installer<'_> {
         self.place(&package, &provider, &found, &target)
             .map_err(|e| failed(format!("Version {version} of {name} cannot be installed: {e}.")))?;
         hashes.extend(found.into_iter().filter(|h| h.starts_with("h1:")));
-        let locked = Locked { version: version.clone(), constraints, hashes };
+        let locked = Locked { version: version.clone(), constraints: required.to_string(), hashes };
         Ok((Outcome::Installed { provider, version }, locked))
     }
 

@@ -17,6 +17,7 @@ use gpuform_schema::proto::{SchemaError, undecoded, v6};
 use gpuform_schema::schema::{FunctionSignature, ProviderSchema, Schema, ServerCapabilities};
 use gpuform_schema::{Path, Type, Value};
 use prost::Message;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -216,6 +217,22 @@ impl Client {
         })
     }
 
+    async fn upgrade(&self, type_name: &str, version: i64, stored: v6::RawState) -> WithDiagnostics<Option<Value>> {
+        let run = async {
+            let typed = self.typed(Of::Resource(type_name))?;
+            let request = v6::upgrade_resource_state::Request {
+                type_name: type_name.to_owned(),
+                version,
+                raw_state: Some(stored),
+            };
+            let response: v6::upgrade_resource_state::Response =
+                self.call(method!("UpgradeResourceState"), request).await?;
+            let state = self.decode("upgraded state", response.upgraded_state, &typed.ty);
+            Ok(some_value(diagnostics(response.diagnostics), state))
+        };
+        or_default(run.await)
+    }
+
     fn encode_meta(&self, meta: Option<&Value>) -> Result<Option<v6::DynamicValue>> {
         match meta {
             Some(meta) => self.encode("provider_meta block", meta, &self.typed(Of::Meta)?.ty),
@@ -386,20 +403,18 @@ impl Provider for Client {
         version: i64,
         json: &str,
     ) -> WithDiagnostics<Option<Value>> {
-        let run = async {
-            let typed = self.typed(Of::Resource(type_name))?;
-            let raw_state = v6::RawState { json: json.as_bytes().to_vec(), ..v6::RawState::default() };
-            let request = v6::upgrade_resource_state::Request {
-                type_name: type_name.to_owned(),
-                version,
-                raw_state: Some(raw_state),
-            };
-            let response: v6::upgrade_resource_state::Response =
-                self.call(method!("UpgradeResourceState"), request).await?;
-            let state = self.decode("upgraded state", response.upgraded_state, &typed.ty);
-            Ok(some_value(diagnostics(response.diagnostics), state))
-        };
-        or_default(run.await)
+        let stored = v6::RawState { json: json.as_bytes().to_vec(), ..v6::RawState::default() };
+        self.upgrade(type_name, version, stored).await
+    }
+
+    async fn upgrade_flat_state(
+        &self,
+        type_name: &str,
+        version: i64,
+        flat: &BTreeMap<String, String>,
+    ) -> WithDiagnostics<Option<Value>> {
+        let flatmap = flat.iter().map(|(k, v)| (k.clone(), v.clone())).collect();
+        self.upgrade(type_name, version, v6::RawState { flatmap, ..v6::RawState::default() }).await
     }
 
     async fn read_resource(&self, request: ReadRequest<'_>) -> ReadResponse {

@@ -26,6 +26,7 @@ use crate::diag::Diagnostics;
 use async_trait::async_trait;
 use gpuform_schema::schema::{FunctionSignature, ProviderSchema, Schema, ServerCapabilities};
 use gpuform_schema::{Path, Value};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Opaque bytes that a provider keeps with an object.
@@ -144,6 +145,16 @@ pub trait Provider: Send + Sync {
     /// Brings stored attributes (the JSON text of the state file) to the current schema version.
     async fn upgrade_resource_state(&self, type_name: &str, version: i64, json: &str)
     -> WithDiagnostics<Option<Value>>;
+    /// The same for attributes in the form of Terraform 0.11 and older: `triggers.a`, `list.#`. A provider that never had
+    /// states in that form need not know it.
+    async fn upgrade_flat_state(
+        &self,
+        type_name: &str,
+        version: i64,
+        flat: &BTreeMap<String, String>,
+    ) -> WithDiagnostics<Option<Value>> {
+        self.upgrade_resource_state(type_name, version, &serde_json::to_string(flat).unwrap_or_default()).await
+    }
     async fn read_resource(&self, request: ReadRequest<'_>) -> ReadResponse;
     async fn plan_resource_change(&self, request: PlanRequest<'_>) -> PlanResponse;
     async fn apply_resource_change(&self, request: ApplyRequest<'_>) -> ApplyResponse;

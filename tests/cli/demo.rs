@@ -36,6 +36,35 @@ impl Work {
         work
     }
 
+    /// A folder whose providers are installed from the mirror directory `mirror` in it; see [`Work::offer`].
+    pub fn with_mirror(config: &str) -> Work {
+        let work = Work::new(config);
+        let mirror = work.path("mirror");
+        std::fs::create_dir(&mirror).unwrap();
+        let text = format!("provider_installation {{\n  filesystem_mirror {{\n    path = {mirror:?}\n  }}\n}}\n");
+        work.write("cli.tfrc", &text);
+        work
+    }
+
+    /// Where the mirror has a version of the demo provider for this platform.
+    pub fn offered(&self, version: &str) -> PathBuf {
+        let arch = if cfg!(target_arch = "aarch64") { "arm64" } else { "amd64" };
+        let os = if cfg!(target_os = "macos") { "darwin" } else { "linux" };
+        self.path("mirror/registry.terraform.io/gpuform/demo").join(version).join(format!("{os}_{arch}"))
+    }
+
+    /// Puts a version of the demo provider into the mirror: the real one where it is built, or a file in its place.
+    pub fn offer(&self, version: &str) {
+        let dir = self.offered(version);
+        std::fs::create_dir_all(&dir).unwrap();
+        let executable = dir.join(format!("terraform-provider-demo_v{version}"));
+        if provider().is_file() {
+            std::fs::copy(provider(), executable).unwrap();
+        } else {
+            std::fs::write(executable, version).unwrap();
+        }
+    }
+
     pub fn path(&self, name: &str) -> PathBuf {
         self.dir.path().join(name)
     }

@@ -8,4 +8,5 @@ mod crash;
 mod demo;
 mod disk;
 mod fmt;
+mod install;
 mod workflow;

@@ -7,6 +7,7 @@ use crate::cli::project::Project;
 use crate::cli::{Exit, FAILED};
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::engine::plan_file::{self, SavedPlan};
+use crate::install::lock_file;
 use std::path::{Path, PathBuf};
 
 /// Create, change and destroy objects as the configuration says.
@@ -78,7 +79,8 @@ impl Apply {
             );
             return FAILED;
         }
-        let opened = Project::from_plan(cx, &saved, variables);
+        let same = check_selections(cx, &saved);
+        let opened = same.and_then(|()| Project::from_plan(cx, &saved, variables));
         let operation = match super::finish_opening(cx, view, opened) {
             Ok(o) => o,
             Err(exit) => return exit,
@@ -129,6 +131,20 @@ impl Common {
             Err(exit) => exit,
         }
     }
+}
+
+/// Checks that the providers are of the versions that the plan was made with.
+fn check_selections(cx: &Context, saved: &SavedPlan) -> Result<(), Diagnostics> {
+    let mut diags = Diagnostics::new();
+    let lock = lock_file::read(&cx.path(lock_file::FILE_NAME), &cx.sources, &mut diags);
+    if !diags.has_errors() && lock.selections() != saved.settings.selections {
+        diags.error(
+            "Inconsistent dependency lock file",
+            "The plan was made with other versions of providers than the lock file has now. Make a new plan.",
+            None,
+        );
+    }
+    if diags.has_errors() { Err(diags) } else { Ok(()) }
 }
 
 /// Reads a saved plan.

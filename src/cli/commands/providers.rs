@@ -156,10 +156,10 @@ impl Lock {
         if diags.has_errors() {
             return Err(diags);
         }
+        lock.write(&path)?;
         if lock.chooses_as(&before) {
             out.push_str("\nSuccess! gpuform has validated the lock file and found no need for changes.\n");
         } else {
-            lock.write(&path)?;
             out.push_str("\nSuccess! gpuform has updated the lock file.\n\nReview the changes and commit them.\n");
         }
         Ok(out)

@@ -6,6 +6,7 @@ use crate::addr::{Mode, Provider};
 use crate::config::model::{
     Config, LocalProviderConfig, ModuleCall, ModuleNode, ProviderConfig, Provisioner, Repetition, ResourceBlock,
 };
+use crate::config::version::Constraints;
 use crate::diag::Diagnostics;
 use crate::engine::provision;
 use crate::engine::schemas::{Schemas, provider_of};
@@ -78,8 +79,8 @@ impl Writer<'_> {
         }
         let required = p.node.module.required_providers.get(&p.local.name).and_then(|r| r.version.as_ref());
         let version = required.or(p.block.and_then(|b| b.version.as_ref()));
-        if let Some((version, _)) = version {
-            m.string("version_constraint", version);
+        if let Some(constraints) = version.and_then(|(text, _)| Constraints::of_provider(text).ok()) {
+            m.display("version_constraint", &constraints);
         }
         if !p.node.addr.is_root() {
             m.display("module_address", &p.node.addr);
@@ -230,7 +231,7 @@ impl Writer<'_> {
         if let Some(passed) = passed {
             return self.source(parent, &passed.parent);
         }
-        if call.providers.is_some() || local.alias.is_some() {
+        if local.alias.is_some() {
             return here();
         }
         let provider = provider_of(node, &local.name);
