@@ -83,7 +83,11 @@ pub fn main() -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
-    let args = std::iter::once("gpuform".to_owned()).chain(args::normalize(args));
+    let mut args = args::normalize(args);
+    if let Some(first) = args.first_mut().filter(|a| matches!(a.as_str(), "-v" | "--version")) {
+        *first = "version".to_owned();
+    }
+    let args = std::iter::once("gpuform".to_owned()).chain(args);
     let matches = match Cli::command().try_get_matches_from(args) {
         Ok(m) => m,
         Err(e) => return usage(&e),

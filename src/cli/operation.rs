@@ -166,9 +166,8 @@ impl Operation<'_> {
         })
     }
 
-    /// `apply` and `destroy` without a saved plan.
-    pub async fn apply(&self, p: &Planning, lock: &Lock, files: &StateFiles, approval: Approval) -> Exit {
-        let kind = if p.destroy { Kind::Destroy } else { Kind::Apply };
+    /// `apply`, `destroy` and `refresh` without a saved plan.
+    pub async fn apply(&self, p: &Planning, lock: &Lock, files: &StateFiles, approval: Approval, kind: Kind) -> Exit {
         let mut store = match self.open(lock, files, "OperationTypeApply").await {
             Ok(s) => s,
             Err(d) => return self.fail(d),
@@ -185,7 +184,12 @@ impl Operation<'_> {
         let session = self.session(p.parallelism);
         let (plan, diags) = engine::plan(&session, &self.project.config, store.state(), &self.options(p)).await;
         let Some(plan) = plan else { return self.fail(diags) };
-        self.view.plan(&plan, &self.project.config, Next::Apply);
+        if kind != Kind::Refresh {
+            self.view.plan(&plan, &self.project.config, Next::Apply);
+        } else if store.state().is_empty() {
+            let detail = "The state holds no objects, so there is nothing to refresh.";
+            self.show(&Diagnostic::warning("Empty or non-existent state", detail).into());
+        }
         self.show(&diags);
         if diags.has_errors() {
             return FAILED;
@@ -200,7 +204,7 @@ impl Operation<'_> {
                          -auto-approve, or apply a saved plan.",
                     ));
                 }
-                Approval::Ask => match crate::cli::prompt::approve(self.cx, kind, store.workspace()) {
+                Approval::Ask => match crate::cli::prompt::approve(self.cx, p.destroy, store.workspace()) {
                     Ok(true) => {}
                     Ok(false) => return FAILED,
                     Err(d) => return self.fail(d),
@@ -254,10 +258,9 @@ impl Operation<'_> {
             Ok(p) => p,
             Err(d) => return self.fail(d),
         };
-        let kind = if plan.mode == PlanMode::Destroy { Kind::Destroy } else { Kind::Apply };
         self.view.changes(&plan);
         let session = self.session(parallelism);
-        self.carry_out(&session, &self.project.config, plan, store, kind).await
+        self.carry_out(&session, &self.project.config, plan, store, Kind::Apply).await
     }
 
     /// `import`

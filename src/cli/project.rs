@@ -80,8 +80,15 @@ impl Factory {
         }
     }
 
+    /// The same for `validate`, which takes any version: an error for each provider that is not installed.
+    pub fn check_installed(&self, config: &Config, diags: &mut Diagnostics) {
+        let needed = Requirements::of_configuration(&config.root, diags);
+        self.warn_of_overrides(config, diags);
+        diags.extend(self.installed.missing(&needed, |p| self.host.is_running(p)));
+    }
+
     /// Warns that the results are those of providers under development.
-    pub fn warn_of_overrides(&self, config: &Config, diags: &mut Diagnostics) {
+    fn warn_of_overrides(&self, config: &Config, diags: &mut Diagnostics) {
         let mut overridden = BTreeSet::new();
         config.root.visit(&mut |node| {
             let sources = node.module.required_providers.values().map(|r| &r.source);

@@ -1,7 +1,6 @@
 //! Questions to the user on the terminal or, line by line, on standard input.
 
 use crate::cli::context::Context;
-use crate::cli::view::Kind;
 use crate::diag::{Diagnostic, Result};
 use std::io::Write;
 
@@ -9,24 +8,22 @@ use std::io::Write;
 ///
 /// # Errors
 /// There is no answer to be had.
-pub fn approve(cx: &Context, kind: Kind, workspace: &str) -> Result<bool> {
+pub fn approve(cx: &Context, destroy: bool, workspace: &str) -> Result<bool> {
     let place = if workspace == "default" { String::new() } else { format!(" in workspace \"{workspace}\"") };
-    let (question, what) = match kind {
-        Kind::Destroy => (
+    let (question, what) = if destroy {
+        (
             format!("Do you really want to destroy all resources{place}?"),
             "gpuform will destroy everything that is listed above. There is no undo.",
-        ),
-        _ => (
-            format!("Do you want to perform these actions{place}?"),
-            "gpuform will perform the actions described above.",
-        ),
+        )
+    } else {
+        (format!("Do you want to perform these actions{place}?"), "gpuform will perform the actions described above.")
     };
     let text = format!("\n{question}\n  {what}\n  Only 'yes' will be accepted to approve.\n\n  Enter a value: ");
     let answer = ask(cx, &text)?;
     if answer.trim() == "yes" {
         return Ok(true);
     }
-    let name = if kind == Kind::Destroy { "Destroy" } else { "Apply" };
+    let name = if destroy { "Destroy" } else { "Apply" };
     cx.println(&format!("\n{name} cancelled."));
     Ok(false)
 }

@@ -90,6 +90,22 @@ impl Installed {
         if missing.is_empty() { Ok(()) } else { Err(not_installed(&missing)) }
     }
 
+    /// The providers that are not installed as they should be, whatever versions the configuration accepts: an error for
+    /// each.
+    pub fn missing(&self, needed: &Requirements, runs: impl Fn(&Provider) -> bool) -> Diagnostics {
+        let ours = |p: &&Provider| !p.is_builtin() && !self.overrides.contains_key(*p) && !runs(p);
+        let missing = needed.0.keys().filter(ours).filter_map(|p| Some((p, self.find(p).err()?)));
+        let tell = |(p, why): (&Provider, String)| {
+            let summary = match self.lock.providers.contains_key(p) {
+                true => NOT_INSTALLED,
+                false => "Missing required provider",
+            };
+            let detail = format!("The provider {} is needed, but {why}. Run \"gpuform init\".", p.for_display());
+            Diagnostic::error(summary, detail)
+        };
+        missing.map(tell).collect()
+    }
+
     fn differs(&self, provider: &Provider, needed: &Requirements) -> Option<String> {
         let constraints = needed.0.get(provider)?;
         let Some(locked) = self.lock.providers.get(provider) else {
@@ -102,9 +118,11 @@ impl Installed {
     }
 }
 
+const NOT_INSTALLED: &str = "Required plugins are not installed";
+
 fn not_installed(lines: &[String]) -> Diagnostics {
     Diagnostic::error(
-        "Required plugins are not installed",
+        NOT_INSTALLED,
         format!(
             "The installed providers are not those of the lock file:\n  - {}\n\nRun \"gpuform init\".",
             lines.join("\n  - ")

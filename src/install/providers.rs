@@ -179,7 +179,11 @@ impl Installer<'_> {
         let mut done = Vec::new();
         let mut new = LockFile::default();
         let mut first_hashes = Vec::new();
-        for (provider, required) in needed.0.iter().filter(|(p, _)| !p.is_builtin()) {
+        for (provider, required) in &needed.0 {
+            if provider.is_builtin() {
+                diags.extend(check_builtin(provider, required));
+                continue;
+            }
             let old = lock.providers.get(provider);
             if self.cli.dev_overrides.contains_key(provider) {
                 new.providers.extend(old.map(|old| (provider.clone(), old.clone())));
@@ -240,6 +244,18 @@ impl Installer<'_> {
         }
         link_to(&shared, target)
     }
+}
+
+/// What is wrong with the requirement of a provider that is part of the program.
+fn check_builtin(provider: &Provider, required: &Constraints) -> Option<Diagnostic> {
+    let detail = if &*provider.ty != "terraform" {
+        format!("There is no built-in provider {provider}; the only one is terraform.io/builtin/terraform.")
+    } else if !required.is_empty() {
+        format!("{provider} is part of gpuform: no version of it can be required.")
+    } else {
+        return None;
+    };
+    Some(Diagnostic::error("Invalid dependency on built-in provider", detail))
 }
 
 /// The lock file may not be changed, but would have to be.

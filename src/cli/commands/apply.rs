@@ -4,6 +4,7 @@ use crate::cli::args::{Lock, Look, Planning, StateFiles, VariableArg};
 use crate::cli::context::Context;
 use crate::cli::operation::Approval;
 use crate::cli::project::Project;
+use crate::cli::view::Kind;
 use crate::cli::{Exit, FAILED};
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::engine::plan_file::{self, SavedPlan};
@@ -54,7 +55,7 @@ impl Apply {
         let variables = self.common.planning.variables.in_order(matches);
         match &self.plan {
             Some(file) => self.saved(cx, file, &variables).await,
-            None => self.common.run(cx, &variables).await,
+            None => self.common.run(cx, &variables, Kind::Apply).await,
         }
     }
 
@@ -93,7 +94,7 @@ impl Destroy {
     pub async fn run(mut self, cx: &mut Context, matches: &clap::ArgMatches) -> Exit {
         self.common.planning.destroy = true;
         let variables = self.common.planning.variables.in_order(matches);
-        self.common.run(cx, &variables).await
+        self.common.run(cx, &variables, Kind::Destroy).await
     }
 }
 
@@ -103,12 +104,12 @@ impl Refresh {
         self.common.planning.refresh = true;
         self.common.auto_approve = true;
         let variables = self.common.planning.variables.in_order(matches);
-        self.common.run(cx, &variables).await
+        self.common.run(cx, &variables, Kind::Refresh).await
     }
 }
 
 impl Common {
-    async fn run(&self, cx: &mut Context, variables: &[VariableArg]) -> Exit {
+    async fn run(&self, cx: &mut Context, variables: &[VariableArg], kind: Kind) -> Exit {
         let view = super::operation_view(cx, &self.look);
         if self.look.json && !self.auto_approve {
             view.diagnostics(
@@ -126,10 +127,18 @@ impl Common {
             (false, true) => Approval::Ask,
             (false, false) => Approval::Impossible,
         };
-        match super::open(cx, view, variables, may_ask && !self.look.json) {
-            Ok(o) => o.apply(&self.planning, &self.lock, &self.files, approval).await,
-            Err(exit) => exit,
+        let operation = match super::open(cx, view, variables, may_ask && !self.look.json) {
+            Ok(o) => o,
+            Err(exit) => return exit,
+        };
+        // To refresh a state takes no configuration.
+        if !self.planning.destroy
+            && kind != Kind::Refresh
+            && let Err(exit) = super::require_files(&operation)
+        {
+            return exit;
         }
+        operation.apply(&self.planning, &self.lock, &self.files, approval, kind).await
     }
 }
 

@@ -4,6 +4,7 @@ use crate::cli::args::{Lock, StateFiles, Variables};
 use crate::cli::backends::{self, LocalConfig};
 use crate::cli::context::Context;
 use crate::cli::project::{cli_settings, load_config};
+use crate::cli::view::stream;
 use crate::cli::{Exit, FAILED, OK, prompt};
 use crate::config::model::Config;
 use crate::diag::{Diagnostic, Diagnostics};
@@ -67,13 +68,17 @@ pub struct Init {
 impl Init {
     pub async fn run(self, cx: &mut Context, _: &clap::ArgMatches) -> Exit {
         cx.style.color &= !self.no_color;
+        if self.json {
+            stream::version();
+        }
         match self.prepare(cx).await {
             Ok(warnings) => {
-                cx.show(&warnings, self.compact_warnings);
-                self.say(cx, "\ngpuform has been successfully initialized!");
+                self.show(cx, &warnings);
+                self.step(cx, "output_init_success_message", "\ngpuform has been successfully initialized!");
                 if !cx.env.in_automation() {
-                    self.say(
+                    self.step(
                         cx,
+                        "output_init_success_cli_message",
                         "\nNext: \"gpuform plan\" shows what an apply would do. Run init again after changing modules, \
                          providers or the backend; other commands will tell you to.",
                     );
@@ -81,16 +86,27 @@ impl Init {
                 OK
             }
             Err(d) => {
-                cx.show(&d, self.compact_warnings);
+                self.show(cx, &d);
                 FAILED
             }
         }
     }
 
-    fn say(&self, cx: &Context, text: &str) {
-        if !self.json {
-            cx.println(text);
+    fn show(&self, cx: &Context, diags: &Diagnostics) {
+        if self.json {
+            diags.iter().for_each(|d| stream::diagnostic(d, &cx.sources));
+        } else {
+            cx.show(diags, self.compact_warnings);
         }
+    }
+
+    /// Says what happens; the code names it for programs.
+    fn step(&self, cx: &Context, code: &str, text: &str) {
+        if self.json { stream::init_output(text.trim(), Some(code)) } else { cx.println(text) }
+    }
+
+    fn say(&self, cx: &Context, text: &str) {
+        if self.json { stream::init_output(text.trim(), None) } else { cx.println(text) }
     }
 
     async fn prepare(&self, cx: &Context) -> Result<Diagnostics, Diagnostics> {
@@ -110,14 +126,18 @@ impl Init {
             .into());
         }
         if is_empty(&cx.dir) {
-            self.say(cx, "gpuform initialized in an empty directory!\n\nThere are no configuration files here yet.");
+            let text = "gpuform initialized in an empty directory!\n\nThere are no configuration files here yet.";
+            self.step(cx, "output_init_empty_message", text);
             return Ok(warnings);
         }
         if self.get {
             let (installed, diags) =
                 modules::install(std::path::Path::new("."), &cx.data_dir(), self.upgrade, &cx.sources);
             if !installed.is_empty() {
-                self.say(cx, "Initializing modules...");
+                match self.upgrade {
+                    false => self.step(cx, "initializing_modules_message", "Initializing modules..."),
+                    true => self.step(cx, "upgrading_modules_message", "Upgrading modules..."),
+                }
                 installed.iter().for_each(|line| self.say(cx, line));
             }
             if diags.has_errors() {
@@ -129,10 +149,10 @@ impl Init {
         warnings.extend(diags);
         let Some(config) = config else { return Err(warnings) };
         if self.backend {
-            self.say(cx, "\nInitializing the backend...");
+            self.step(cx, "initializing_backend_message", "\nInitializing the backend...");
             self.backend(cx, &config).await?;
         }
-        self.say(cx, "\nInitializing provider plugins...");
+        self.step(cx, "initializing_provider_plugin_message", "\nInitializing provider plugins...");
         warnings.extend(self.providers(cx, &config).await?);
         Ok(warnings)
     }
@@ -148,7 +168,7 @@ impl Init {
                         "Missing backend configuration",
                         "-backend-config has no effect: the configuration has no backend block.",
                     );
-                    cx.show(&d.into(), false);
+                    self.show(cx, &d.into());
                 }
                 None
             }

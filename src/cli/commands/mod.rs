@@ -23,7 +23,7 @@ use crate::cli::operation::Operation;
 use crate::cli::project::Project;
 use crate::cli::view::{self, OperationView};
 use crate::cli::{Exit, FAILED};
-use crate::diag::Diagnostics;
+use crate::diag::{Diagnostic, Diagnostics};
 use std::sync::Arc;
 
 /// The view that the flags ask for.
@@ -68,4 +68,18 @@ pub fn finish_opening<'a>(
             Err(FAILED)
         }
     }
+}
+
+/// Refuses to work in a directory without configuration files, which would mean to destroy everything.
+///
+/// # Errors
+/// The exit code to end with.
+pub fn require_files(operation: &Operation<'_>) -> Result<(), Exit> {
+    if !operation.project.config.root.module.files.is_empty() {
+        return Ok(());
+    }
+    let detail = "This directory holds no configuration, and applying none would destroy everything that is managed. To do \
+                  that, use \"gpuform destroy\"; otherwise run this where the configuration is.";
+    operation.view.diagnostics(&Diagnostic::error("No configuration files", detail).into());
+    Err(FAILED)
 }

@@ -36,6 +36,11 @@ impl Plan {
             Ok(o) => o,
             Err(exit) => return exit,
         };
+        if !self.planning.destroy
+            && let Err(exit) = super::require_files(&operation)
+        {
+            return exit;
+        }
         let command = PlanCommand { out: self.out.as_deref(), detailed_exitcode: self.detailed_exitcode };
         operation.plan(&self.planning, &self.lock, &self.files, command).await
     }

@@ -59,6 +59,10 @@ impl Providers {
             return FAILED;
         };
         let result = match self.what {
+            None if config.root.module.files.is_empty() => {
+                let detail = "This directory holds no configuration, so there is nothing that asks for providers.";
+                Err(Diagnostic::error("No configuration files", detail).into())
+            }
             None => {
                 let text = tree(cx, &config.root, &mut diags).await;
                 cx.show(&diags, false);

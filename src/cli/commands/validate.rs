@@ -49,7 +49,7 @@ async fn check(cx: &Context) -> Diagnostics {
     let (config, mut diags) = load_config(cx, std::path::Path::new("."));
     let Some(config) = config else { return diags };
     let factory = Factory::new(cx, &mut diags);
-    factory.warn_of_overrides(&config, &mut diags);
+    factory.check_installed(&config, &mut diags);
     if diags.has_errors() {
         return diags;
     }

@@ -250,9 +250,8 @@ impl OperationView for Human {
             Kind::Refresh => {}
             Kind::Apply => {
                 let import = if n.import > 0 { format!("{} imported, ", n.import) } else { String::new() };
-                let forget = if n.forget > 0 { format!(", {} forgotten", n.forget) } else { String::new() };
                 self.say(&format!(
-                    "\n{green}Apply complete! Resources: {import}{} added, {} changed, {} destroyed{forget}.{reset}",
+                    "\n{green}Apply complete! Resources: {import}{} added, {} changed, {} destroyed.{reset}",
                     n.add, n.change, n.destroy
                 ));
             }

@@ -282,9 +282,8 @@ fn body(c: &ResourceChange, action: Action, paint: Paint, out: &mut String) {
 pub fn summary(plan: &Plan, paint: Paint) -> String {
     let n = plan.counts();
     let import = if n.import > 0 { format!("{} to import, ", n.import) } else { String::new() };
-    let forget = if n.forget > 0 { format!(", {} to forget", n.forget) } else { String::new() };
     format!(
-        "{}Plan:{} {import}{} to add, {} to change, {} to destroy{forget}.",
+        "{}Plan:{} {import}{} to add, {} to change, {} to destroy.",
         paint.code("\x1b[1m"),
         paint.code("\x1b[0m"),
         n.add,

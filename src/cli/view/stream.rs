@@ -47,25 +47,12 @@ struct Operation {
 impl Stream {
     /// A view that begins with the message that names the version.
     pub fn new(sources: &Sources) -> Stream {
-        emit("info", &format!("Terraform {TERRAFORM_VERSION}"), "version", |m| {
-            m.string("terraform", TERRAFORM_VERSION);
-            m.string("ui", UI_VERSION);
-        });
+        version();
         Stream { sources: sources.clone(), running: Arc::default() }
     }
 
     fn running(&self) -> MutexGuard<'_, Running> {
         lock(&self.running)
-    }
-
-    fn diagnostic(&self, d: &Diagnostic) {
-        let (level, word) = match d.severity {
-            Severity::Error => ("error", "Error"),
-            Severity::Warning => ("warn", "Warning"),
-        };
-        emit(level, &format!("{word}: {}", d.summary), "diagnostic", |m| {
-            diagnostic_into(d, &self.sources, m.key("diagnostic"));
-        });
     }
 
     fn started(&self, key: String, operation: Operation) {
@@ -119,6 +106,33 @@ fn clock(d: Duration) -> String {
         (0, m) => format!("{m}m{s}s"),
         (h, m) => format!("{h}h{m}m{s}s"),
     }
+}
+
+/// Prints the message that every stream begins with.
+pub fn version() {
+    emit("info", &format!("Terraform {TERRAFORM_VERSION}"), "version", |m| {
+        m.string("terraform", TERRAFORM_VERSION);
+        m.string("ui", UI_VERSION);
+    });
+}
+
+/// Prints what `init` does: a step that programs know by its code, or a detail of one.
+pub fn init_output(text: &str, code: Option<&str>) {
+    match code {
+        Some(code) => emit("info", text, "init_output", |m| m.string("message_code", code)),
+        None => emit("info", text, "log", |_| {}),
+    }
+}
+
+/// Prints a warning or an error.
+pub fn diagnostic(d: &Diagnostic, sources: &Sources) {
+    let (level, word) = match d.severity {
+        Severity::Error => ("error", "Error"),
+        Severity::Warning => ("warn", "Warning"),
+    };
+    emit(level, &format!("{word}: {}", d.summary), "diagnostic", |m| {
+        diagnostic_into(d, sources, m.key("diagnostic"));
+    });
 }
 
 /// Prints one message.
@@ -281,7 +295,7 @@ impl Events for Stream {
                 let text = format!("({provisioner}) Provisioning errored");
                 provision("provision_errored", &text, addr, provisioner, None);
             }
-            Event::Note(d) => self.diagnostic(d),
+            Event::Note(d) => diagnostic(d, &self.sources),
             // Shown with the finished plan, or nothing that the format has a message for.
             Event::Planned(_) | Event::ApplyBegins { .. } | Event::ImportStart { .. } | Event::ImportDone { .. } => {}
         }
@@ -323,7 +337,7 @@ fn provision(ty: &str, text: &str, addr: &ResourceInstance, provisioner: &str, o
 
 impl OperationView for Stream {
     fn diagnostics(&self, diags: &Diagnostics) {
-        diags.iter().for_each(|d| self.diagnostic(d));
+        diags.iter().for_each(|d| diagnostic(d, &self.sources));
     }
 
     fn plan(&self, plan: &Plan, _: &Config, _: Next<'_>) {
