@@ -261,7 +261,7 @@ impl Loader<'_, '_> {
         for (key, config) in &m.provider_configs {
             let empty = is_empty(&config.body);
             configured |= !empty;
-            if empty {
+            if empty && key.alias.is_none() {
                 self.warn_empty(config.range);
             }
             let absolute = absolute(node.addr.clone(), &source_of(&m, &key.name), key.alias.clone());

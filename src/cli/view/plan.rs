@@ -67,8 +67,7 @@ pub fn render(plan: &Plan, _config: &Config, style: Style, next: Next<'_>) -> St
         Next::Saved(path) if !plan.errored => {
             let _ = write!(
                 out,
-                "\n{RULE}\n\nSaved the plan to: {path}\n\nTo perform exactly these actions, run:\n    gpuform apply {}\n",
-                shlex::try_quote(path).unwrap_or(path.into())
+                "\n{RULE}\n\nSaved the plan to: {path}\n\nTo perform exactly these actions, run:\n    gpuform apply {path:?}\n"
             );
         }
         _ => {}
@@ -142,8 +141,7 @@ fn legend(changes: &[&ResourceChange], paint: Paint, out: &mut String) {
         (Action::Delete, "destroy"),
         (Action::DeleteThenCreate, "destroy and then create replacement"),
         (Action::CreateThenDelete, "create replacement and then destroy"),
-        (Action::Forget, "forget: leave the object, but manage it no more"),
-        (Action::Read, "read (data sources)"),
+        (Action::Read, "read (data resources)"),
     ] {
         if has(action) {
             let _ = writeln!(out, "{} {text}", symbol(action, paint));
@@ -151,7 +149,7 @@ fn legend(changes: &[&ResourceChange], paint: Paint, out: &mut String) {
     }
 }
 
-/// The symbol of an action, three characters wide.
+/// The symbol of an action, three characters wide but for objects that are left alone.
 fn symbol(action: Action, paint: Paint) -> String {
     let (g, r, y, c, reset) = (
         paint.code("\x1b[32m"),
@@ -167,7 +165,7 @@ fn symbol(action: Action, paint: Paint) -> String {
         Action::DeleteThenCreate => format!("{r}-{reset}/{g}+{reset}"),
         Action::CreateThenDelete => format!("{g}+{reset}/{r}-{reset}"),
         Action::Read => format!(" {c}<={reset}"),
-        Action::Forget => format!("  {r}.{reset}"),
+        Action::Forget => format!(" {r}.{reset}"),
         Action::NoOp | Action::Open => "   ".into(),
     }
 }
@@ -206,16 +204,17 @@ fn change(c: &ResourceChange, paint: Paint, out: &mut String) {
             format!("{addr} will be {}", red("destroyed"))
         }
         Action::Forget => {
-            notes.push("(the object itself is left as it is)".into());
+            notes.push("(destroy = false is set in the configuration)".into());
             format!("{addr} will no longer be managed by gpuform, but will not be destroyed")
         }
         Action::NoOp if c.importing.is_some() => format!("{addr} will be imported"),
         Action::NoOp => format!("{} has moved to {addr}", c.prev_addr),
         Action::Open => return,
     };
-    let _ = write!(out, "\n  {bold}# {headline}{reset}\n");
+    let indent = if c.action == Action::Forget { " " } else { "  " };
+    let _ = write!(out, "\n{indent}{bold}# {headline}{reset}\n");
     for note in notes {
-        let _ = writeln!(out, "  # {note}");
+        let _ = writeln!(out, "{indent}# {note}");
     }
     if c.is_moved() && c.action != Action::NoOp {
         let _ = writeln!(out, "  # (moved from {})", c.prev_addr);
