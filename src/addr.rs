@@ -113,7 +113,8 @@ impl fmt::Display for Module {
     /// `module.a.module.b`; nothing for the root.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (i, n) in self.0.iter().enumerate() {
-            write!(f, "{}module.{n}", if i > 0 { "." } else { "" })?;
+            f.write_str(if i > 0 { ".module." } else { "module." })?;
+            f.write_str(n)?;
         }
         Ok(())
     }
@@ -151,7 +152,9 @@ impl ModuleInstance {
 impl fmt::Display for ModuleInstance {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (i, (n, k)) in self.0.iter().enumerate() {
-            write!(f, "{}module.{n}{k}", if i > 0 { "." } else { "" })?;
+            f.write_str(if i > 0 { ".module." } else { "module." })?;
+            f.write_str(n)?;
+            k.fmt(f)?;
         }
         Ok(())
     }
@@ -204,7 +207,11 @@ impl Resource {
 
 impl fmt::Display for Resource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}{}.{}", self.mode.prefix(), self.ty, self.name)
+        // Piece by piece, which is faster than a format string: addresses are printed for each object, often.
+        f.write_str(self.mode.prefix())?;
+        f.write_str(&self.ty)?;
+        f.write_str(".")?;
+        f.write_str(&self.name)
     }
 }
 
@@ -265,12 +272,16 @@ impl ResourceInstance {
 impl fmt::Display for ResourceInstance {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         dotted(f, self.module.is_root(), &self.module, &self.resource)?;
-        write!(f, "{}", self.key)
+        self.key.fmt(f)
     }
 }
 
 fn dotted(f: &mut fmt::Formatter<'_>, root: bool, module: &dyn fmt::Display, rest: &dyn fmt::Display) -> fmt::Result {
-    if root { write!(f, "{rest}") } else { write!(f, "{module}.{rest}") }
+    if !root {
+        module.fmt(f)?;
+        f.write_str(".")?;
+    }
+    rest.fmt(f)
 }
 
 /// A provider by its source address.
@@ -347,7 +358,11 @@ impl Provider {
 impl fmt::Display for Provider {
     /// The full form `registry.terraform.io/hashicorp/aws`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}/{}", self.hostname, self.namespace, self.ty)
+        for (before, part) in [("", &self.hostname), ("/", &self.namespace), ("/", &self.ty)] {
+            f.write_str(before)?;
+            f.write_str(part)?;
+        }
+        Ok(())
     }
 }
 
@@ -363,9 +378,12 @@ impl fmt::Display for AbsProviderConfig {
     /// As in the state: `module.a.provider["registry.terraform.io/hashicorp/aws"].west`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if !self.module.is_root() {
-            write!(f, "{}.", self.module)?;
+            self.module.fmt(f)?;
+            f.write_str(".")?;
         }
-        write!(f, "provider[\"{}\"]", self.provider)?;
+        f.write_str("provider[\"")?;
+        self.provider.fmt(f)?;
+        f.write_str("\"]")?;
         match &self.alias {
             Some(a) => write!(f, ".{a}"),
             None => Ok(()),

@@ -5,6 +5,7 @@
 //! [`crate::plugin::Provider`] only. The three ways to run it are [`validate`], [`plan`] and [`apply`].
 
 pub mod checks;
+mod dependencies;
 mod ephemeral;
 pub mod events;
 pub mod execution;

@@ -3,7 +3,7 @@
 
 use gpuform_schema::schema::{Attribute, AttributeType, Block, NestedBlock, Nesting};
 use gpuform_schema::{Path, Str, Type, Value};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 // ---- proposed new object
 
@@ -353,7 +353,8 @@ fn fits(planned: &Value, actual: &Value, path: &Path, out: &mut Vec<Broken>) {
         (_, Value::Unknown(_)) => broken("was known, but now unknown".into()),
         (Value::Set(p), Value::Set(a)) => {
             if p.items.iter().all(Value::is_wholly_known) || a.items.len() > p.items.len() {
-                let lost = p.items.iter().any(|i| i.is_wholly_known() && !a.items.contains(i));
+                let there: HashSet<&Value> = a.items.iter().collect();
+                let lost = p.items.iter().any(|i| i.is_wholly_known() && !there.contains(i));
                 if lost || a.items.len() != p.items.len() {
                     broken("the elements of the set are not those that were planned".into());
                 }

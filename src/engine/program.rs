@@ -289,45 +289,6 @@ impl Program {
         None
     }
 
-    /// For each resource, the resources that it depends on: all of them, as Terraform stores them, unless that list
-    /// is long: then those that it refers to directly or through locals, variables and outputs, whose own lists lead
-    /// on to the rest. That keeps states of large configurations linear in size.
-    fn dependencies(&mut self, order: &[NodeIndex]) {
-        const LONG: usize = 64;
-        type Set = Arc<[ConfigResource]>;
-        let mut direct: Vec<Set> = vec![Arc::default(); self.graph.node_count()];
-        let mut all: Vec<Option<Set>> = vec![None; self.graph.node_count()];
-        for n in order {
-            let inputs: Vec<NodeIndex> = self
-                .graph
-                .neighbors_directed(*n, petgraph::Direction::Incoming)
-                .filter(|i| !matches!(self.graph[*i], Node::Provider(_)))
-                .collect();
-            let own = |i: NodeIndex| match self.graph[i] {
-                Node::Resource(m, s) => Some(self.config_resource(m, s)),
-                _ => None,
-            };
-            let near = |i: &NodeIndex| match own(*i) {
-                Some(r) => Arc::from([r]),
-                None => direct[i.index()].clone(),
-            };
-            let near = union(inputs.iter().map(near));
-            let far = union(inputs.iter().map(|i| {
-                let of = all[i.index()].clone().unwrap_or_default();
-                match own(*i) {
-                    Some(r) => union([of, Arc::from([r])].into_iter()),
-                    None => of,
-                }
-            }));
-            let far = if far.len() > LONG { near.clone() } else { far };
-            if let Node::Resource(m, s) = self.graph[*n] {
-                self.modules[m].resources[s as usize].dependencies = far.clone();
-            }
-            direct[n.index()] = near;
-            all[n.index()] = Some(far);
-        }
-    }
-
     /// What must be created before its old self is destroyed needs its dependencies to be treated the same way.
     fn spread_create_before_destroy(&mut self, order: &[NodeIndex]) {
         let mut spreads = vec![false; self.graph.node_count()];
@@ -349,22 +310,6 @@ impl Program {
 
 fn name_at<V>(map: &indexmap::IndexMap<Str, V>, slot: Slot) -> &str {
     map.get_index(slot as usize).map_or("", |(k, _)| k)
-}
-
-/// The union of sorted sets; shares the set where there is only one.
-fn union(sets: impl Iterator<Item = Arc<[ConfigResource]>>) -> Arc<[ConfigResource]> {
-    let mut sets: Vec<_> = sets.filter(|s| !s.is_empty()).collect();
-    sets.dedup_by(|a, b| Arc::ptr_eq(a, b));
-    match sets.len() {
-        0 => Arc::default(),
-        1 => sets.swap_remove(0),
-        _ => {
-            let mut all: Vec<ConfigResource> = sets.iter().flat_map(|s| s.iter().cloned()).collect();
-            all.sort();
-            all.dedup();
-            all.into()
-        }
-    }
 }
 
 /// One closed walk through the members of a strongly connected component, each named once.

@@ -38,6 +38,8 @@ pub struct Outcome {
     pub size: u32,
     pub gpuform: Sample,
     pub terraform: Option<Sample>,
+    /// What the provider needs by itself.
+    pub alone: Option<Sample>,
 }
 
 /// Runs the task.
@@ -99,6 +101,9 @@ impl Options {
 /// The programs and the folder they work in.
 struct Bench<'a> {
     gpuform: PathBuf,
+    /// The provider, and the program that calls it without an engine.
+    demo: PathBuf,
+    alone: PathBuf,
     terraform: Option<PathBuf>,
     folder: Folder,
     settings: PathBuf,
@@ -124,7 +129,8 @@ impl<'a> Bench<'a> {
             }
             None => {
                 println!("Building optimised executables (the first time takes minutes)");
-                interrupt.run(&mut workspace.cargo(&["build", "--release", "--package", "gpuform"]))?;
+                let own = ["build", "--release", "--package", "gpuform", "--bins", "--example", ALONE];
+                interrupt.run(&mut workspace.cargo(&own))?;
                 let demo = ["build", "--release", "--package", "gpuform-provider-sdk", "--example", DEMO];
                 interrupt.run(&mut workspace.cargo(&demo))?;
                 (workspace.executable("gpuform", true), workspace.target.join("release/examples"))
@@ -143,7 +149,8 @@ impl<'a> Bench<'a> {
         if terraform.is_none() {
             println!("There is no \"terraform\" in PATH: gpuform is measured alone.");
         }
-        Ok(Bench { gpuform, terraform, folder, settings, quick: options.quick, interrupt })
+        let (demo, alone) = (plugins.join(DEMO), plugins.join(ALONE));
+        Ok(Bench { gpuform, demo, alone, terraform, folder, settings, quick: options.quick, interrupt })
     }
 
     fn effort(&self, terraform: bool) -> Effort {
@@ -177,27 +184,21 @@ impl<'a> Bench<'a> {
             }
             place.keep().map_err(failed)?;
         }
-        let (mut samples, mut reference) = (Vec::new(), Vec::new());
-        let (effort, patience) = (self.effort(false), self.effort(true));
-        loop {
-            let mut going = false;
-            let all = [(Some(&ours), &mut samples, &effort), (theirs.as_ref(), &mut reference, &patience)];
-            for (place, samples, effort) in all {
-                let spent: Duration = samples.iter().map(|s: &Sample| s.wall).sum();
-                let more = samples.len() < effort.runs && (samples.is_empty() || spent < effort.enough);
-                if let (Some(place), true) = (place, more) {
-                    place.reset().map_err(failed)?;
-                    samples.push(place.run(row.command, self.interrupt)?);
-                    going = true;
-                }
-            }
-            if !going {
-                break;
-            }
+        let mut runs = vec![Runs::new(&ours, row.command.iter().copied(), self.effort(false))];
+        runs.extend(theirs.as_ref().map(|p| Runs::new(p, row.command.iter().copied(), self.effort(true))));
+        let alone = Place::new(&self.alone, self.folder.0.join(row.name).join("alone"), &self.settings);
+        let (demo, count) = (self.demo.display().to_string(), size.to_string());
+        if let Some(what) = row.alone {
+            fs::create_dir_all(&alone.folder).map_err(failed)?;
+            runs.push(Runs::new(&alone, [demo.as_str(), what, count.as_str()], self.effort(false)));
         }
+        while runs.iter_mut().map(|r| r.once(self.interrupt)).collect::<Result<Vec<bool>>>()?.contains(&true) {}
+        let mut medians = runs.iter().map(|r| measure::median(&r.samples));
+        let gpuform = medians.next().flatten().ok_or("nothing was measured")?;
+        let terraform = theirs.as_ref().and_then(|_| medians.next().flatten());
+        let alone = medians.next().flatten();
         let _ = fs::remove_dir_all(self.folder.0.join(row.name));
-        let gpuform = measure::median(&samples).ok_or("nothing was measured")?;
-        Ok(Outcome { row, size, gpuform, terraform: measure::median(&reference) })
+        Ok(Outcome { row, size, gpuform, terraform, alone })
     }
 
     /// The machine and the programs, for the report.
@@ -218,7 +219,33 @@ impl<'a> Bench<'a> {
     }
 }
 
+/// A command that is measured several times.
+struct Runs<'a> {
+    place: &'a Place<'a>,
+    command: Vec<&'a str>,
+    effort: Effort,
+    samples: Vec<Sample>,
+}
+
+impl<'a> Runs<'a> {
+    fn new(place: &'a Place<'a>, command: impl IntoIterator<Item = &'a str>, effort: Effort) -> Runs<'a> {
+        Runs { place, command: command.into_iter().collect(), effort, samples: Vec::new() }
+    }
+
+    /// Runs the command once more, unless that is enough; whether it did.
+    fn once(&mut self, interrupt: &Interrupt) -> Result<bool> {
+        let spent: Duration = self.samples.iter().map(|s| s.wall).sum();
+        if self.samples.len() >= self.effort.runs || !self.samples.is_empty() && spent >= self.effort.enough {
+            return Ok(false);
+        }
+        self.place.reset().map_err(|e| format!("{}: {e}", self.place.folder.display()))?;
+        self.samples.push(self.place.run(&self.command, interrupt)?);
+        Ok(true)
+    }
+}
+
 const DEMO: &str = "terraform-provider-demo";
+const ALONE: &str = "provider-alone";
 const STATE: &str = "terraform.tfstate";
 
 /// One program in its working directory.

@@ -14,13 +14,22 @@ pub struct Json<W: Write> {
     /// Whether something was written at this level, so that a comma must come first.
     comma: bool,
     after_key: bool,
+    scratch: String,
 }
 
 impl Json<io::Sink> {
     /// Writes to memory, without white space. Texts passed to [`Json::raw`] are taken as they are.
     pub fn in_memory() -> Json<io::Sink> {
         let buffer = Vec::with_capacity(512);
-        Json { out: io::sink(), buffer, compact: true, depth: 0, comma: false, after_key: false }
+        Json {
+            out: io::sink(),
+            buffer,
+            compact: true,
+            depth: 0,
+            comma: false,
+            after_key: false,
+            scratch: String::new(),
+        }
     }
 
     pub fn into_bytes(self) -> Vec<u8> {
@@ -32,7 +41,7 @@ impl<W: Write> Json<W> {
     /// Writes indented text to `out`.
     pub fn new(out: W) -> Json<W> {
         let buffer = Vec::with_capacity(FLUSH_AT + 4096);
-        Json { out, buffer, compact: false, depth: 0, comma: false, after_key: false }
+        Json { out, buffer, compact: false, depth: 0, comma: false, after_key: false, scratch: String::new() }
     }
 
     /// Ends the text with a line feed and writes out what is buffered.
@@ -104,6 +113,15 @@ impl<W: Write> Json<W> {
         self.value();
         // Writing to memory cannot fail.
         let _ = write!(self.buffer, "{value}");
+    }
+
+    /// A value's text as a string.
+    pub fn shown(&mut self, value: impl std::fmt::Display) {
+        self.scratch.clear();
+        // Writing to memory cannot fail.
+        let _ = std::fmt::Write::write_fmt(&mut self.scratch, format_args!("{value}"));
+        self.value();
+        push_string(&mut self.buffer, &self.scratch);
     }
 
     /// JSON text that is known to be valid, in whatever layout.
@@ -216,27 +234,38 @@ fn line_separator(bytes: &[u8], i: usize) -> Option<u8> {
 fn push_escaped_html(out: &mut Vec<u8>, bytes: &[u8]) {
     let mut run = 0;
     let mut i = 0;
-    while let Some(&b) = bytes.get(i) {
-        match b {
-            b'<' | b'>' | b'&' => {
+    while let Some(next) = bytes[i..].iter().position(|b| matches!(b, b'<' | b'>' | b'&' | 0xe2)) {
+        i += next;
+        match (bytes[i], line_separator(bytes, i)) {
+            (_, Some(last)) => {
+                out.extend_from_slice(&bytes[run..i]);
+                out.extend_from_slice(b"\\u202");
+                out.push(HEX[usize::from(last)]);
+                i += 3;
+                run = i;
+            }
+            (0xe2, None) => i += 1,
+            (b, None) => {
                 out.extend_from_slice(&bytes[run..i]);
                 push_unicode_escape(out, b);
-                run = i + 1;
+                i += 1;
+                run = i;
             }
-            0xe2 => {
-                if let Some(last) = line_separator(bytes, i) {
-                    out.extend_from_slice(&bytes[run..i]);
-                    out.extend_from_slice(b"\\u202");
-                    out.push(HEX[usize::from(last)]);
-                    run = i + 3;
-                }
-            }
-            _ => {}
         }
-        i = run.max(i + 1);
     }
     out.extend_from_slice(&bytes[run..]);
 }
+
+/// Bytes that may have to be escaped: control characters, `"`, `\\`, `<`, `>`, `&`, and the first of U+2028 and U+2029.
+static SPECIAL: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut b = 0;
+    while b < 256 {
+        table[b] = b < 0x20 || matches!(b as u8, b'"' | b'\\' | b'<' | b'>' | b'&' | 0xe2);
+        b += 1;
+    }
+    table
+};
 
 /// A text as a JSON string.
 fn push_string(out: &mut Vec<u8>, text: &str) {
@@ -244,9 +273,11 @@ fn push_string(out: &mut Vec<u8>, text: &str) {
     let bytes = text.as_bytes();
     let mut run = 0;
     let mut i = 0;
-    while let Some(&b) = bytes.get(i) {
+    while let Some(next) = bytes[i..].iter().position(|b| SPECIAL[usize::from(*b)]) {
+        i += next;
+        let b = bytes[i];
         let separator = line_separator(bytes, i);
-        if b >= 0x20 && !matches!(b, b'"' | b'\\' | b'<' | b'>' | b'&') && separator.is_none() {
+        if b == 0xe2 && separator.is_none() {
             i += 1;
             continue;
         }

@@ -103,7 +103,7 @@ fn write_resource<W: Write>(j: &mut Json<W>, module: &str, resource: &Resource, 
     j.key("name");
     j.string(&resource.name);
     j.key("provider");
-    j.string(&r.provider.to_string());
+    j.shown(&r.provider);
     j.key("instances");
     j.open(b'[');
     for (key, InstanceState { current, deposed }) in &r.instances {
@@ -141,7 +141,7 @@ pub fn write_object<W: Write>(
     }
     if let Some(deposed) = deposed {
         j.key("deposed");
-        j.string(&deposed.to_string());
+        j.shown(deposed);
     }
     j.key("schema_version");
     j.display(object.schema_version);
@@ -178,7 +178,7 @@ pub fn write_object<W: Write>(
         j.key("dependencies");
         j.open(b'[');
         for dependency in object.dependencies.iter() {
-            j.string(&dependency.to_string());
+            j.shown(dependency);
         }
         j.close(b']')?;
     }

@@ -137,7 +137,7 @@ fn text(j: &mut Out, key: &str, value: &str) {
 
 fn shown(j: &mut Out, key: &str, value: impl std::fmt::Display) {
     j.key(key);
-    j.string(&value.to_string());
+    j.shown(value);
 }
 
 fn optional(j: &mut Out, key: &str, value: Option<impl std::fmt::Display>) {

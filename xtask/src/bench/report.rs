@@ -17,7 +17,10 @@ pub struct About {
 
 /// A row in words.
 pub fn line(o: &Outcome) -> String {
-    let ours = format!("{:<18} gpuform {:>9} {:>9}", o.row.name, time(o.gpuform.wall), memory(o.gpuform.memory));
+    let mut ours = format!("{:<18} gpuform {:>9} {:>9}", o.row.name, time(o.gpuform.wall), memory(o.gpuform.memory));
+    if let Some(alone) = &o.alone {
+        let _ = write!(ours, " (the provider alone {})", time(alone.wall));
+    }
     match (&o.terraform, ratios(o)) {
         (Some(t), Some((faster, share))) => {
             format!(
@@ -49,11 +52,13 @@ pub fn table(all: &[Outcome]) -> String {
     );
     for o in all {
         let cells = |s: &Sample| format!("{} | {} | {}", time(s.wall), time(s.cpu), memory(s.memory));
+        let bound = o.alone.map_or_else(String::new, |a| format!(" (the provider alone: {})", time(a.wall)));
         let theirs = o.terraform.as_ref().map_or_else(|| " | | ".to_owned(), cells);
         let faster = ratios(o).map_or_else(String::new, |(f, _)| format!("{}×", factor(f)));
         let (target, met) = verdict(o, all);
         let met = met.map_or("", |m| if m { "yes" } else { "no" });
-        let _ = writeln!(out, "| {} | {} | {theirs} | {faster} | {target} | {met} |", title(o), cells(&o.gpuform));
+        let _ =
+            writeln!(out, "| {}{bound} | {} | {theirs} | {faster} | {target} | {met} |", title(o), cells(&o.gpuform));
     }
     out
 }
@@ -84,6 +89,11 @@ fn verdict(o: &Outcome, all: &[Outcome]) -> (String, Option<bool>) {
     match o.row.target {
         Target::None => (String::new(), None),
         Target::Faster(n) => (format!("{n}×"), ratios.map(|(f, _)| f >= n)),
+        Target::NearAlone(n, factor) => {
+            let near = o.alone.map(|a| o.gpuform.wall.as_secs_f64() <= a.wall.as_secs_f64() * factor);
+            let met = ratios.zip(near).map(|((f, _), near)| f >= n && near);
+            (format!("{n}×, and {factor} × the provider alone"), met)
+        }
         Target::FasterInMemory(n, share) => {
             (format!("{n}×, {share} of the memory"), ratios.map(|(f, m)| f >= n && m <= share))
         }

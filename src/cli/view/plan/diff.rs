@@ -5,7 +5,7 @@ use crate::addr::quote;
 use crate::lang::parse::is_identifier;
 use gpuform_schema::schema::{Attribute, AttributeType, Block, NestedBlock, Nesting};
 use gpuform_schema::{Marks, Path, Step, Str, Type, Value};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 /// What happens to one line or container.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -406,10 +406,11 @@ impl Writer<'_> {
 
     fn set(&mut self, before: &Value, after: &Value, indent: usize, path: &Path) {
         let (b, a) = (before.items().unwrap_or_default(), after.items().unwrap_or_default());
+        let (before, after): (HashSet<&Value>, HashSet<&Value>) = (b.iter().collect(), a.iter().collect());
         let mut items: Vec<(Mark, &Value)> = Vec::new();
-        items.extend(b.iter().filter(|i| !a.contains(i)).map(|i| (Mark::Remove, i)));
-        items.extend(a.iter().filter(|i| !b.contains(i)).map(|i| (Mark::Add, i)));
-        let kept = a.iter().filter(|i| b.contains(i)).count();
+        items.extend(b.iter().filter(|i| !after.contains(i)).map(|i| (Mark::Remove, i)));
+        items.extend(a.iter().filter(|i| !before.contains(i)).map(|i| (Mark::Add, i)));
+        let kept = a.iter().filter(|i| before.contains(i)).count();
         for (mark, item) in items {
             let null = Value::null();
             let (x, y) = if mark == Mark::Add { (&null, item) } else { (item, &null) };
@@ -597,9 +598,10 @@ fn pairs(nesting: Nesting, before: &Value, after: &Value) -> Vec<Pair> {
         }
         Nesting::Set => {
             let (b, a) = (before.items().unwrap_or_default(), after.items().unwrap_or_default());
-            let gone = b.iter().filter(|x| !a.contains(x)).map(|x| (None, Some(x.clone()), None));
-            let new = a.iter().filter(|x| !b.contains(x)).map(|x| (None, None, Some(x.clone())));
-            let kept = a.iter().filter(|x| b.contains(x)).map(|x| (None, Some(x.clone()), Some(x.clone())));
+            let (before, after): (HashSet<&Value>, HashSet<&Value>) = (b.iter().collect(), a.iter().collect());
+            let gone = b.iter().filter(|x| !after.contains(x)).map(|x| (None, Some(x.clone()), None));
+            let new = a.iter().filter(|x| !before.contains(x)).map(|x| (None, None, Some(x.clone())));
+            let kept = a.iter().filter(|x| before.contains(x)).map(|x| (None, Some(x.clone()), Some(x.clone())));
             gone.chain(new).chain(kept).collect()
         }
     }
