@@ -152,6 +152,8 @@ pub struct Diagnostic {
     pub function: Option<String>,
     /// An attribute path relative to the object's configuration, from a provider; `None` once resolved to a range.
     pub attribute: Option<gpuform_schema::path::Path>,
+    /// The object whose condition failed, e.g. `check.reachable`, `output.address` or `aws_instance.gpu[0]`.
+    pub checked: Option<String>,
     /// Which check or condition failed; views and `-json` treat some kinds specially.
     pub kind: Kind,
 }
@@ -164,6 +166,8 @@ pub enum Kind {
     CheckAssertion,
     /// A failed precondition, postcondition or variable validation.
     Condition,
+    /// A failed `assert` of a test.
+    TestAssertion,
 }
 
 impl Diagnostic {
@@ -186,6 +190,7 @@ impl Diagnostic {
             values: Vec::new(),
             function: None,
             attribute: None,
+            checked: None,
             kind: Kind::Plain,
         }
     }

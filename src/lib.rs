@@ -12,3 +12,4 @@ pub mod install;
 pub mod lang;
 pub mod plugin;
 pub mod state;
+pub mod testing;

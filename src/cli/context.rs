@@ -6,6 +6,8 @@ use crate::engine::runtime::Place;
 use std::collections::BTreeMap;
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use tokio_util::sync::CancellationToken;
 
 /// The environment of the process, taken once.
@@ -50,6 +52,27 @@ pub struct Style {
     pub terminal: bool,
 }
 
+/// The wish to stop at once, which the second interrupt expresses. Commands that do not heed it are ended.
+#[derive(Clone, Debug, Default)]
+pub struct Abort {
+    token: CancellationToken,
+    heeded: Arc<AtomicBool>,
+}
+
+impl Abort {
+    /// From now on the command ends by itself when the token is cancelled.
+    pub fn heeded(&self) -> CancellationToken {
+        self.heeded.store(true, Ordering::SeqCst);
+        self.token.clone()
+    }
+
+    /// Asks the command to end; false if it does not listen.
+    pub fn request(&self) -> bool {
+        self.token.cancel();
+        self.heeded.load(Ordering::SeqCst)
+    }
+}
+
 /// What commands work with.
 pub struct Context {
     pub env: Environment,
@@ -61,6 +84,7 @@ pub struct Context {
     pub style: Style,
     /// Cancelled by the first interrupt.
     pub stop: CancellationToken,
+    pub abort: Abort,
 }
 
 impl Context {
@@ -68,7 +92,15 @@ impl Context {
         let terminal = std::io::stdout().is_terminal();
         let width = terminal_size::terminal_size().map_or(80, |(w, _)| usize::from(w.0));
         let color = terminal && env.get("NO_COLOR").is_none() && env.get("TERM") != Some("dumb");
-        Context { env, dir, original_dir, sources: Sources::default(), style: Style { color, width, terminal }, stop }
+        Context {
+            env,
+            dir,
+            original_dir,
+            sources: Sources::default(),
+            style: Style { color, width, terminal },
+            stop,
+            abort: Abort::default(),
+        }
     }
 
     /// `.terraform`, or what `TF_DATA_DIR` says.

@@ -11,10 +11,11 @@ pub mod operation;
 pub mod project;
 pub mod prompt;
 pub mod recovery;
+mod test_programs;
 pub mod view;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
-use context::{Context, Environment};
+use context::{Abort, Context, Environment};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use tokio_util::sync::CancellationToken;
@@ -55,6 +56,7 @@ enum Command {
     Untaint(commands::state::Untaint),
     Import(commands::import::Import),
     Console(commands::console::Console),
+    Test(commands::test::Test),
     Providers(commands::providers::Providers),
     #[command(subcommand)]
     Workspace(commands::workspace::Workspace),
@@ -113,7 +115,7 @@ pub fn main() -> ExitCode {
     let stop = CancellationToken::new();
     let mut context = Context::new(env, original, dir, stop.clone());
     let code = runtime.block_on(async {
-        watch_interrupts(stop);
+        watch_interrupts(stop, context.abort.clone());
         dispatch(&mut context, cli.command, &matches).await
     });
     runtime.shutdown_background();
@@ -136,6 +138,7 @@ async fn dispatch(cx: &mut Context, command: Command, matches: &clap::ArgMatches
         Command::Untaint(c) => c.run(cx).await,
         Command::Import(c) => c.run(cx, matches).await,
         Command::Console(c) => c.run(cx, matches).await,
+        Command::Test(c) => c.run(cx, matches).await,
         Command::Providers(c) => c.run(cx).await,
         Command::Workspace(c) => c.run(cx).await,
         Command::ForceUnlock(c) => c.run(cx).await,
@@ -147,8 +150,8 @@ async fn dispatch(cx: &mut Context, command: Command, matches: &clap::ArgMatches
 }
 
 /// The first interrupt stops gracefully: what runs may finish and is recorded. The second ends the program at once;
-/// the journal then says what was under way.
-fn watch_interrupts(stop: CancellationToken) {
+/// the journal then says what was under way. A command without a journal says itself what it leaves (see [`Abort`]).
+fn watch_interrupts(stop: CancellationToken, abort: Abort) {
     tokio::spawn(async move {
         let mut seen = 0;
         let Ok(mut term) = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) else { return };
@@ -158,6 +161,10 @@ fn watch_interrupts(stop: CancellationToken) {
                 _ = term.recv() => {}
             }
             seen += 1;
+            if seen == 2 && abort.request() {
+                eprintln!("\nTwo interrupts received. Stopping at once; what exists is listed.");
+                continue;
+            }
             if seen > 1 {
                 eprintln!(
                     "\nStopped at once. Operations that were under way are in the journal; the next command says more."

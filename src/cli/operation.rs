@@ -57,6 +57,7 @@ impl Operation<'_> {
             stop: self.cx.stop.clone(),
             parallelism,
             place: self.cx.place(),
+            substitutes: None,
         }
     }
 

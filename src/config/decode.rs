@@ -21,7 +21,7 @@ use std::collections::HashSet;
 use std::sync::LazyLock;
 
 /// What decoding has at hand.
-pub(super) struct Cx<'d> {
+pub(crate) struct Cx<'d> {
     /// Files in JSON syntax, where references stand in strings.
     pub json: HashSet<FileId>,
     pub diags: &'d mut Diagnostics,
@@ -221,7 +221,7 @@ pub(super) fn is_provider_part(part: &str) -> bool {
 }
 
 /// The label at a position; the schema made sure that it is there.
-pub(super) fn label(block: &Block, i: usize) -> Label {
+pub(crate) fn label(block: &Block, i: usize) -> Label {
     let none = || Label { text: Str::from(""), range: block.header_range };
     block.labels.get(i).cloned().unwrap_or_else(none)
 }

@@ -45,14 +45,14 @@ fn is_override(name: &str) -> bool {
 }
 
 /// A file that was read and parsed.
-pub(super) struct Parsed {
+pub(crate) struct Parsed {
     pub id: FileId,
     pub json: bool,
     pub body: Body,
 }
 
 /// Reads and parses a file of either syntax; `name` is how messages call it. `None` if it cannot be read.
-pub(super) fn read(path: &Path, name: &str, sources: &Sources, diags: &mut Diagnostics) -> Option<Parsed> {
+pub(crate) fn read(path: &Path, name: &str, sources: &Sources, diags: &mut Diagnostics) -> Option<Parsed> {
     let too_large = || std::io::Error::other("it is too large");
     let bytes =
         std::fs::metadata(path).and_then(|m| if m.len() > MAX_SIZE { Err(too_large()) } else { std::fs::read(path) });

@@ -5,7 +5,7 @@ use super::source::ModuleSource;
 use super::tree::{ModuleRequest, ModuleResolver};
 use super::version::{Constraints, Version};
 use crate::addr;
-use crate::diag::{Diagnostic, Failure};
+use crate::diag::{Diagnostic, Failure, Range};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -81,20 +81,32 @@ pub fn recorded_source(source: &str) -> String {
     }
 }
 
-impl ModuleResolver for Manifest {
-    fn resolve(&self, request: &ModuleRequest) -> Result<PathBuf, Failure> {
+/// A module that should be installed: where it is asked for and from what source.
+pub struct Wanted<'a> {
+    /// Where to point when it is not there.
+    pub range: Range,
+    pub source: &'a str,
+    pub source_range: Range,
+    pub version: Option<&'a (String, Range)>,
+}
+
+impl Manifest {
+    /// The directory of the module that is installed under a key.
+    ///
+    /// # Errors
+    /// It is not installed, or from another source or in another version than wanted.
+    pub fn directory(&self, key: &str, wanted: &Wanted) -> Result<PathBuf, Failure> {
         const RUN_INIT: &str = "Run init to install the modules of this configuration.";
-        let call: &ModuleCall = request.call;
         let fail =
             |summary: &str, what: &str, at| Box::new(Diagnostic::error(summary, format!("{what} {RUN_INIT}")).at(at));
-        let Some(installed) = self.0.get(&key(request.path)) else {
-            return Err(fail("Module not installed", "The module is not installed yet.", call.header_range));
+        let Some(installed) = self.0.get(key) else {
+            return Err(fail("Module not installed", "The module is not installed yet.", wanted.range));
         };
-        if installed.source != recorded_source(&call.source) {
+        if installed.source != recorded_source(wanted.source) {
             let what = "The source is another than when the module was installed.";
-            return Err(fail("Module source has changed", what, call.source_range));
+            return Err(fail("Module source has changed", what, wanted.source_range));
         }
-        if let Some((constraint, range)) = &call.version {
+        if let Some((constraint, range)) = wanted.version {
             let version = installed.version.as_deref().and_then(|v| v.parse::<Version>().ok());
             let constraint = constraint.parse::<Constraints>().unwrap_or_default();
             if !version.is_some_and(|v| constraint.allow(&v)) {
@@ -103,5 +115,38 @@ impl ModuleResolver for Manifest {
             }
         }
         Ok(PathBuf::from(&installed.dir))
+    }
+
+    /// The modules below the one that is installed under a key, which is the root of a configuration of its own.
+    pub fn below<'a>(&'a self, key: &str) -> Below<'a> {
+        Below { manifest: self, prefix: key.to_owned() }
+    }
+}
+
+/// Resolves the calls of a configuration whose root is an installed module.
+pub struct Below<'a> {
+    manifest: &'a Manifest,
+    prefix: String,
+}
+
+impl ModuleResolver for Below<'_> {
+    fn resolve(&self, request: &ModuleRequest) -> Result<PathBuf, Failure> {
+        self.manifest.directory(&format!("{}.{}", self.prefix, key(request.path)), &wanted(request))
+    }
+}
+
+impl ModuleResolver for Manifest {
+    fn resolve(&self, request: &ModuleRequest) -> Result<PathBuf, Failure> {
+        self.directory(&key(request.path), &wanted(request))
+    }
+}
+
+fn wanted<'a>(request: &'a ModuleRequest) -> Wanted<'a> {
+    let call: &ModuleCall = request.call;
+    Wanted {
+        range: call.header_range,
+        source: &call.source,
+        source_range: call.source_range,
+        version: call.version.as_ref(),
     }
 }

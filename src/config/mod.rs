@@ -1,7 +1,7 @@
 //! Configuration: loading and merging files, static validation, the tree of modules. What cannot be known without a
 //! provider's schema or without evaluation is left to the engine. Nothing here prints or reads the environment.
 
-mod decode;
+pub(crate) mod decode;
 mod files;
 pub mod manifest;
 pub mod model;
@@ -12,4 +12,5 @@ mod tree;
 pub mod variables;
 pub mod version;
 
-pub use tree::{LoadOptions, ModuleRequest, ModuleResolver, load};
+pub(crate) use files::{Parsed, read as read_file};
+pub use tree::{LoadOptions, ModuleRequest, ModuleResolver, Start, load, load_from};

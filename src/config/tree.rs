@@ -46,15 +46,36 @@ const MAX_DEPTH: usize = 100;
 /// Loads the configuration in a directory. Every error of every file is reported, in the order of files; there is a
 /// configuration when there is no error.
 pub fn load(dir: &Path, options: &LoadOptions) -> (Option<Config>, Diagnostics) {
+    load_from(dir, &Start::default(), options)
+}
+
+/// Where a configuration begins, and what is given to it.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Start {
+    /// The directory of the root module, relative to the directory that is loaded.
+    pub root: PathBuf,
+    /// Configurations of providers that the root module may use without having a block for them.
+    pub providers: Vec<LocalProviderConfig>,
+}
+
+impl Default for Start {
+    /// The directory itself, with nothing given.
+    fn default() -> Self {
+        Start { root: PathBuf::from("."), providers: Vec::new() }
+    }
+}
+
+/// As [`load`], from a module below the directory.
+pub fn load_from(dir: &Path, start: &Start, options: &LoadOptions) -> (Option<Config>, Diagnostics) {
     let mut diags = Diagnostics::new();
     let mut loader = Loader { dir, options, modules: HashMap::new(), diags: &mut diags };
-    let root = loader.module(Path::new("."));
+    let root = loader.module(&start.root);
     let node = match root {
         // What a broken module calls is not even looked at: the calls may be what is broken.
         Some(module) if !loader.diags.has_errors() => {
             let address = addr::Module::root();
             let mut node = loader.node(address, module, &mut Vec::new());
-            loader.check_tree(&mut node);
+            loader.check_tree(&mut node, &start.providers);
             Some(node)
         }
         _ => None,
@@ -187,7 +208,7 @@ impl Loader<'_, '_> {
         }
     }
 
-    fn check_tree(&mut self, root: &mut Node) {
+    fn check_tree(&mut self, root: &mut Node, given: &[LocalProviderConfig]) {
         let mut defaults = BTreeMap::new();
         let m = root.module.clone();
         for (name, requirement) in &m.required_providers {
@@ -195,7 +216,7 @@ impl Loader<'_, '_> {
             defaults.insert(requirement.source.clone(), default.clone());
             root.providers.insert(LocalProviderConfig { name: name.clone(), alias: None }, default);
         }
-        for key in m.provider_configs.keys() {
+        for key in m.provider_configs.keys().chain(given) {
             let config = absolute(addr::Module::root(), &source_of(&m, &key.name), key.alias.clone());
             root.providers.insert(key.clone(), config);
         }

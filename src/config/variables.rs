@@ -79,7 +79,7 @@ pub fn collect(
 }
 
 /// The files that are read without being asked for, in order.
-fn automatic_files(dir: &Path) -> Vec<String> {
+pub(crate) fn automatic_files(dir: &Path) -> Vec<String> {
     let mut files: Vec<String> = ["terraform.tfvars", "terraform.tfvars.json"]
         .iter()
         .filter(|f| dir.join(f).is_file())
@@ -171,7 +171,14 @@ impl Collector<'_> {
     }
 }
 
-fn read_body(bytes: &[u8], name: &str, json: bool, sources: &Sources, diags: &mut Diagnostics) -> Option<Body> {
+/// Reads a variables file of either syntax. `None` after errors.
+pub(crate) fn read_body(
+    bytes: &[u8],
+    name: &str,
+    json: bool,
+    sources: &Sources,
+    diags: &mut Diagnostics,
+) -> Option<Body> {
     let text = parse::decode(bytes);
     let file = sources.add(name, &*text);
     let before = diags.iter().filter(|d| d.is_error()).count();
@@ -198,7 +205,7 @@ fn without_blocks(mut body: crate::lang::syntax::NativeBody) -> crate::lang::syn
 }
 
 /// A value given as text: as it is for a variable of a primitive or unknown type, otherwise an expression.
-fn parse_text(
+pub(crate) fn parse_text(
     v: &Variable,
     text: &str,
     label: &str,

@@ -197,9 +197,10 @@ impl Executor {
                 let abs = &abs;
                 let info = &info;
                 async move {
+                    let addr = abs.instance(repeat.key());
+                    let configured = &*walk.handler(&addr, configured);
                     match (block.mode(), change) {
                         (Mode::Ephemeral, _) => {
-                            let addr = abs.instance(repeat.key());
                             crate::engine::ephemeral::open(walk, code, info, configured, &addr, block, run, repeat)
                                 .await
                         }
@@ -207,7 +208,7 @@ impl Executor {
                             let job = Job { walk, change, block, program: code, info, configured, run, repeat };
                             self.change(&job).await
                         }
-                        (_, None) => self.unchanged(walk, configured, info, &abs.instance(repeat.key())).await,
+                        (_, None) => self.unchanged(walk, configured, info, &addr).await,
                     }
                 }
             });
@@ -403,7 +404,7 @@ impl Executor {
             );
             return None;
         }
-        if objects::is_complete_for(&config, &planned) {
+        if objects::is_complete_for(block, &config, &planned) {
             return Some(Ready { config, planned, private: c.planned_private.clone(), sensitive });
         }
         let proposed = objects::proposed_new(block, prior, &config);
@@ -599,6 +600,7 @@ impl Executor {
             _ => c.deposed,
         };
         let Some(configured) = group.provider.and_then(|p| walk.provider(p)) else { return false };
+        let configured = walk.handler(&c.addr, configured);
         let info = TypeInfo::new(c.addr.resource.ty.clone(), c.schema.clone());
         let prior = c.before.unmark_deep(&mut Marks::default());
         let addr = &c.addr;

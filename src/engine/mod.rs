@@ -27,6 +27,7 @@ pub mod runtime;
 mod schedule;
 pub mod schemas;
 pub mod stored;
+pub mod substitutes;
 mod targets;
 mod triggers;
 mod validate;
@@ -34,6 +35,7 @@ mod walk;
 
 pub use executor::client_token;
 pub use look::console;
+pub use walk::Configured;
 
 use crate::addr::{AbsProviderConfig, ResourceInstance, Target};
 use crate::config::model::{Config, Module};
@@ -45,9 +47,11 @@ use crate::engine::plan::{Action, Counts, OutputChange, Plan, PlanMode};
 use crate::engine::planner::{Planner, PlannerInput};
 use crate::engine::program::Program;
 use crate::engine::providers::ProviderPool;
-use crate::engine::runtime::{Place, ProviderFunctions, Runtime};
+use crate::engine::runtime::{Place, ProviderFunctions, Repeat, Runtime};
+use crate::engine::substitutes::Substitutes;
 use crate::engine::targets::Targets;
 use crate::engine::walk::{Phase, Walk};
+use crate::lang::scope::Scope;
 use crate::lang::syntax::Call;
 use crate::state::journal::Journal;
 use crate::state::{OutputValue, State};
@@ -66,6 +70,8 @@ pub struct Session {
     /// Ceiling for concurrent operations of provider processes.
     pub parallelism: usize,
     pub place: Place,
+    /// What a test replaces; `None` outside of tests.
+    pub substitutes: Option<Arc<dyn Substitutes>>,
 }
 
 /// What a plan is asked for.
@@ -196,6 +202,7 @@ impl Session {
             self.parallelism,
             variables,
             included,
+            self.substitutes.clone(),
         )
     }
 }
@@ -210,6 +217,24 @@ pub async fn validate(session: &Session, config: &Config) -> Diagnostics {
     diags
 }
 
+/// The values of a configuration after it was planned or applied.
+pub struct Evaluated(Walk);
+
+impl Evaluated {
+    /// The names that expressions of the root module see.
+    pub fn scope(&self) -> impl Scope + '_ {
+        self.0.runtime.scope(self.0.runtime.root(), &Repeat::None)
+    }
+
+    /// The value of an output of the root module, sensitive where the output is declared so; null where it was left
+    /// out (by targets).
+    pub fn output(&self, name: &str) -> Option<Value> {
+        let (slot, _, o) = self.0.program().modules[0].module().outputs.get_full(name)?;
+        let value = self.0.runtime.root().outputs[slot].get().cloned().unwrap_or_else(Value::null);
+        Some(if o.sensitive { value.with_marks(Marks::SENSITIVE) } else { value })
+    }
+}
+
 /// Makes a plan. With errors there may still be a partial plan, marked as such.
 pub async fn plan(
     session: &Session,
@@ -217,6 +242,17 @@ pub async fn plan(
     state: &State,
     options: &PlanOptions,
 ) -> (Option<Plan>, Diagnostics) {
+    let (made, diags) = plan_evaluated(session, config, state, options).await;
+    (made.map(|(plan, _)| plan), diags)
+}
+
+/// Makes a plan and keeps the values that it was made from.
+pub async fn plan_evaluated(
+    session: &Session,
+    config: &Config,
+    state: &State,
+    options: &PlanOptions,
+) -> (Option<(Plan, Evaluated)>, Diagnostics) {
     let mut diags = Diagnostics::new();
     let previous_state = state.clone();
     let mut state = state.clone();
@@ -282,7 +318,7 @@ pub async fn plan(
         complete,
         providers: program.providers.iter().map(|p| p.addr.provider.clone()).collect(),
     };
-    (Some(plan), diags)
+    (Some((plan, Evaluated(walk))), diags)
 }
 
 /// Whether a provider configuration that the state names is there: declared, or implied by the root module.
@@ -410,13 +446,26 @@ pub struct Applied {
 
 /// Carries out a plan. Results are recorded in the journal as they come; the state is for the caller to save.
 pub async fn apply(session: &Session, config: &Config, plan: Plan, journal: Option<Arc<Journal>>) -> Applied {
+    apply_evaluated(session, config, plan, journal).await.0
+}
+
+/// Carries out a plan and keeps the values that came of it; there are none where it could not begin.
+pub async fn apply_evaluated(
+    session: &Session,
+    config: &Config,
+    plan: Plan,
+    journal: Option<Arc<Journal>>,
+) -> (Applied, Option<Evaluated>) {
     let plan = Arc::new(plan);
     let mut diags = Diagnostics::new();
     let needed: HashSet<AbsProviderConfig> =
         plan.changes.iter().map(|c| c.provider.clone()).filter(|p| is_available(config, p)).collect();
     let mut needed: Vec<_> = needed.into_iter().collect();
     needed.sort();
-    let failed = |diagnostics| Applied { state: plan.prior_state.clone(), counts: Counts::default(), diagnostics };
+    let failed = |diagnostics| {
+        let applied = Applied { state: plan.prior_state.clone(), counts: Counts::default(), diagnostics };
+        (applied, None)
+    };
     let Some(program) = Program::build(config, &session.pool, needed, &mut diags).await else { return failed(diags) };
     let program = Arc::new(program);
     let destroy = plan.mode == PlanMode::Destroy;
@@ -455,7 +504,7 @@ pub async fn apply(session: &Session, config: &Config, plan: Plan, journal: Opti
     }
     let results = walk.checks.results();
     state.check_results = if destroy && !state.has_resources() { Vec::new() } else { results };
-    Applied { state, counts, diagnostics: diags }
+    (Applied { state, counts, diagnostics: diags }, Some(Evaluated(walk)))
 }
 
 fn store_outputs(walk: &Walk, plan: &Plan, state: &mut State) {

@@ -391,23 +391,49 @@ fn fits(planned: &Value, actual: &Value, path: &Path, out: &mut Vec<Broken>) {
     }
 }
 
-/// Whether a planned value is complete for this configuration: nothing that is configured was left unknown. Elements of
-/// sets cannot be paired, so a set with unknown parts counts as incomplete.
-pub fn is_complete_for(config: &Value, planned: &Value) -> bool {
+/// Whether a planned object is complete for this configuration: nothing that is configured was left unknown, and nothing
+/// that turned out to be left out either, unless the provider computes it. Elements of sets cannot be paired, so a set
+/// with unknown parts counts as incomplete.
+pub fn is_complete_for(block: &Block, config: &Value, planned: &Value) -> bool {
+    let pair = |name: &Str| Some((config.get(name)?, planned.get(name)?));
+    planned.is_wholly_known()
+        || block.attributes.iter().all(|(name, a)| {
+            pair(name)
+                .is_none_or(|(c, p)| if c.is_null() { a.computed || p.is_wholly_known() } else { is_complete(c, p) })
+        }) && block.blocks.iter().all(|(name, b)| pair(name).is_none_or(|(c, p)| are_complete(b, c, p)))
+}
+
+/// The same for all blocks of a type.
+fn are_complete(nested: &NestedBlock, config: &Value, planned: &Value) -> bool {
+    if planned.is_wholly_known() {
+        return true;
+    }
+    match nested.nesting {
+        Nesting::Single | Nesting::Group => is_complete_for(&nested.block, config, planned),
+        Nesting::Set => false,
+        Nesting::List => {
+            let (Some(c), Some(p)) = (config.items(), planned.items()) else { return false };
+            c.len() == p.len() && c.iter().zip(p).all(|(c, p)| is_complete_for(&nested.block, c, p))
+        }
+        Nesting::Map => {
+            let Some(c) = config.entries() else { return false };
+            c.into_iter().all(|(key, c)| planned.get(key).is_some_and(|p| is_complete_for(&nested.block, c, p)))
+        }
+    }
+}
+
+/// Whether nothing in a planned value was left unknown of which the configuration has a value.
+fn is_complete(config: &Value, planned: &Value) -> bool {
     if config.is_null() || planned.is_wholly_known() {
         return true;
     }
     match (config, planned) {
         (_, Value::Unknown(_)) | (Value::Set(_), _) => false,
-        (Value::Object(c), Value::Object(p)) => {
-            c.iter().all(|(name, c)| p.get(name).is_none_or(|p| is_complete_for(c, p)))
-        }
-        (Value::Map(c), Value::Map(p)) => {
-            c.entries.iter().all(|(key, c)| p.get(key).is_none_or(|p| is_complete_for(c, p)))
-        }
+        (Value::Object(c), Value::Object(p)) => c.iter().all(|(name, c)| p.get(name).is_none_or(|p| is_complete(c, p))),
+        (Value::Map(c), Value::Map(p)) => c.entries.iter().all(|(key, c)| p.get(key).is_none_or(|p| is_complete(c, p))),
         (Value::List(_) | Value::Tuple(_), Value::List(_) | Value::Tuple(_)) => {
             let (c, p) = (config.items().unwrap_or_default(), planned.items().unwrap_or_default());
-            c.len() == p.len() && c.iter().zip(p).all(|(c, p)| is_complete_for(c, p))
+            c.len() == p.len() && c.iter().zip(p).all(|(c, p)| is_complete(c, p))
         }
         _ => true,
     }

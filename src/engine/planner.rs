@@ -21,6 +21,7 @@ use async_trait::async_trait;
 use futures::stream::{self, StreamExt};
 use gpuform_schema::schema::Schema;
 use gpuform_schema::{Marks, Path, Value};
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -71,7 +72,7 @@ struct Instance<'a> {
     meta: &'a ResourceMeta,
     program: &'a ResourceProgram,
     info: &'a TypeInfo,
-    configured: &'a Configured,
+    configured: Cow<'a, Configured>,
     imports: &'a HashMap<ResourceInstance, String>,
 }
 
@@ -159,19 +160,23 @@ impl Planner {
                 ok = false;
                 continue;
             };
-            let instances = repeats.iter().map(|repeat| Instance {
-                walk,
-                module: m,
-                slot,
-                run,
-                repeat,
-                addr: abs.instance(repeat.key()),
-                block,
-                meta,
-                program: code,
-                info: &info,
-                configured,
-                imports: &imports,
+            let instances = repeats.iter().map(|repeat| {
+                let addr = abs.instance(repeat.key());
+                let configured = walk.handler(&addr, configured);
+                Instance {
+                    walk,
+                    module: m,
+                    slot,
+                    run,
+                    repeat,
+                    addr,
+                    block,
+                    meta,
+                    program: code,
+                    info: &info,
+                    configured,
+                    imports: &imports,
+                }
             });
             let planned: Vec<Option<Value>> =
                 stream::iter(instances).map(|i| self.instance(i)).buffered(CONCURRENT_INSTANCES).collect().await;
@@ -229,7 +234,7 @@ impl Planner {
                     i.walk,
                     i.program,
                     i.info,
-                    i.configured,
+                    &i.configured,
                     &i.addr,
                     i.block,
                     i.run,
@@ -268,7 +273,7 @@ impl Planner {
                 _ => Some(Prior::default()),
             };
         };
-        let value = self.stored_value(i.walk, i.configured, i.info, &i.addr, &object).await?;
+        let value = self.stored_value(i.walk, &i.configured, i.info, &i.addr, &object).await?;
         let mut prior = Prior {
             value: Some(value.clone()),
             private: object.private.clone(),
@@ -278,7 +283,7 @@ impl Planner {
         };
         if self.input.refresh && included {
             let provider = &*i.configured.provider;
-            match self.refresh(i.walk, i.configured, provider, i.info, &i.addr, None, &object, value).await? {
+            match self.refresh(i.walk, &i.configured, provider, i.info, &i.addr, None, &object, value).await? {
                 Some((value, private)) => {
                     prior.value = Some(value);
                     prior.private = private;
@@ -658,7 +663,7 @@ impl Planner {
             let change = self
                 .deletion(
                     i.walk,
-                    i.configured,
+                    &i.configured,
                     i.info,
                     &i.addr,
                     None,
@@ -734,7 +739,7 @@ impl Planner {
             self.delete_stored(
                 i.walk,
                 Some((i.module, i.slot)),
-                i.configured,
+                &i.configured,
                 i.info,
                 &i.addr,
                 Some(key),
@@ -759,6 +764,7 @@ impl Planner {
         object: &Arc<ObjectState>,
         reason: ActionReason,
     ) -> Option<()> {
+        let configured = &*walk.handler(addr, configured);
         let value = self.stored_value(walk, configured, info, addr, object).await?;
         let forget = self.input.forget.matches(&addr.config());
         let (value, private) = if self.input.refresh && forget != Some(false) {
@@ -954,7 +960,7 @@ impl Planner {
             }
             return Some(after);
         }
-        let read = read_data(walk, i.configured, i.program, i.block, i.info, &i.addr, config, &sensitive).await?;
+        let read = read_data(walk, &i.configured, i.program, i.block, i.info, &i.addr, config, &sensitive).await?;
         let keep = Keep {
             private: Vec::new(),
             status: ObjectStatus::Ready,
@@ -1175,7 +1181,11 @@ pub async fn read_data(
     let mut diags = explain(diags, program, block, addr);
     let failed = diags.has_errors() || value.is_none();
     if failed && block.check.is_some() {
-        diags.iter_mut().for_each(|d| d.severity = crate::diag::Severity::Warning);
+        let checked = block.check.as_ref().map(|c| Checkable::check(&addr.module, c).object.to_string());
+        for d in diags.iter_mut() {
+            d.severity = crate::diag::Severity::Warning;
+            d.checked.clone_from(&checked);
+        }
         walk.report_all(diags);
         walk.events.event(Event::OperationErrored { addr, deposed: None, action, elapsed: started.elapsed() });
         return Some(DataRead { value: Value::unknown(info.ty.clone()), store: None });

@@ -12,6 +12,7 @@ use crate::engine::program::{ModuleId, Node, Program, ProviderId};
 use crate::engine::providers::ProviderPool;
 use crate::engine::runtime::{ModuleRun, Repeat, Runtime};
 use crate::engine::schedule::{self, Outcome};
+use crate::engine::substitutes::Substitutes;
 use crate::lang::scope::Scope;
 use crate::lang::syntax::{Expr, Slot};
 use crate::plugin::Provider;
@@ -19,6 +20,7 @@ use crate::state::CheckStatus;
 use async_trait::async_trait;
 use gpuform_schema::{Marks, Str, Type, Value};
 use petgraph::graph::{DiGraph, NodeIndex};
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use tokio::sync::{Semaphore, SemaphorePermit};
@@ -75,6 +77,7 @@ pub struct Walk {
     /// The nodes that targeting leaves in; `None` for all.
     pub included: Option<HashSet<NodeIndex>>,
     pub checks: CheckLog,
+    pub substitutes: Option<Arc<dyn Substitutes>>,
     diagnostics: Mutex<Diagnostics>,
     providers: Vec<OnceLock<Configured>>,
     opened: Mutex<Vec<ephemeral::Open>>,
@@ -91,6 +94,7 @@ impl Walk {
         parallelism: usize,
         variables: BTreeMap<Str, Value>,
         included: Option<HashSet<NodeIndex>>,
+        substitutes: Option<Arc<dyn Substitutes>>,
     ) -> Walk {
         let providers = (0..runtime.program.providers.len()).map(|_| OnceLock::new()).collect();
         Walk {
@@ -103,6 +107,7 @@ impl Walk {
             variables,
             included,
             checks: CheckLog::default(),
+            substitutes,
             diagnostics: Mutex::default(),
             providers,
             opened: Mutex::default(),
@@ -144,6 +149,14 @@ impl Walk {
     /// The provider of a configuration whose node is done.
     pub fn provider(&self, id: ProviderId) -> Option<&Configured> {
         self.providers[id].get()
+    }
+
+    /// The provider that handles an object: that of its configuration, or what a test puts in its place.
+    pub fn handler<'a>(&self, addr: &addr::ResourceInstance, configured: &'a Configured) -> Cow<'a, Configured> {
+        match self.substitutes.as_ref().and_then(|s| s.object(addr, configured)) {
+            Some(provider) => Cow::Owned(Configured { addr: configured.addr.clone(), provider }),
+            None => Cow::Borrowed(configured),
+        }
     }
 
     pub fn is_included(&self, n: NodeIndex) -> bool {
@@ -303,6 +316,7 @@ impl Walk {
                         d.subject = Some(context);
                     }
                     d.kind = Kind::Condition;
+                    d.checked = Some(subject.object.to_string());
                     d.values = crate::lang::eval::mentions(&c.condition, scope, None);
                     self.report(d);
                 }
@@ -437,12 +451,22 @@ impl Walk {
                     Arc::new(ModuleRun::new(&program, child, addr, Some((run.clone(), slot)), repeat))
                 })
                 .collect();
-            all.extend(instances.iter().cloned());
+            all.extend(instances.iter().filter(|i| !self.is_substituted(i)).cloned());
             run.set_call_instances(slot, instances);
             true
         });
         self.runtime.set_instances(child, all);
         ok
+    }
+
+    /// Gives a module instance the outputs that a test has for it. Nothing else of it is evaluated then.
+    fn is_substituted(&self, run: &ModuleRun) -> bool {
+        let Some(given) = self.substitutes.as_ref().and_then(|s| s.module(&run.addr)) else { return false };
+        let declared = &self.program().modules[run.id].module().outputs;
+        for (cell, name) in run.outputs.iter().zip(declared.keys()) {
+            let _ = cell.set(given.get(name).cloned().unwrap_or_else(Value::null));
+        }
+        true
     }
 
     /// The instances that `count` or `for_each` asks for; `None` after an error.
@@ -473,9 +497,27 @@ impl Walk {
         let program = self.program().clone();
         let meta = &program.providers[id];
         let Some(schema) = &meta.schema else { return Outcome::Failed };
-        let config = match &meta.block {
-            None => schema.block.empty_value(),
-            Some((block, decoder)) => {
+        let unconfigured = match self.pool.unconfigured(&meta.addr.provider).await {
+            Ok(p) => p,
+            Err(e) => {
+                self.report_all(e);
+                return Outcome::Failed;
+            }
+        };
+        let substitutes = self.substitutes.as_ref();
+        if let Some(provider) = substitutes.and_then(|s| s.provider(&meta.addr, &unconfigured)) {
+            let _ = self.providers[id].set(Configured { addr: meta.addr.clone(), provider });
+            return Outcome::Done;
+        }
+        let given = substitutes.and_then(|s| s.provider_config(&meta.addr, schema));
+        let config = match (given, &meta.block) {
+            (Some(Ok(value)), _) => value.unmark_deep(&mut Marks::NONE.clone()),
+            (Some(Err(diags)), _) => {
+                self.report_all(diags);
+                return Outcome::Failed;
+            }
+            (None, None) => schema.block.empty_value(),
+            (None, Some((block, decoder))) => {
                 let instances = self.runtime.instances(meta.module);
                 let Some(run) = instances.first() else { return Outcome::Done };
                 let mut diags = Diagnostics::new();
@@ -502,13 +544,6 @@ impl Walk {
                     d
                 })
                 .collect()
-        };
-        let unconfigured = match self.pool.unconfigured(&meta.addr.provider).await {
-            Ok(p) => p,
-            Err(e) => {
-                self.report_all(e);
-                return Outcome::Failed;
-            }
         };
         let (config, diags) = unconfigured.validate_provider_config(config).await;
         if self.report_all(explain(diags)) {
@@ -547,6 +582,7 @@ impl Walk {
                 d.severity = crate::diag::Severity::Warning;
                 d.kind = Kind::CheckAssertion;
                 d.context = Some(check.header_range);
+                d.checked = Some(subject.object.to_string());
             };
             match self.condition(c, &scope) {
                 Ok(None) => self.checks.record(&subject, CheckStatus::Unknown, None),

@@ -16,8 +16,13 @@ impl Requirements {
     /// What a whole configuration asks for.
     pub fn of_configuration(root: &ModuleNode, diags: &mut Diagnostics) -> Requirements {
         let mut all = Requirements::default();
-        root.visit(&mut |node| all.add_module(&node.module, diags));
+        all.add_configuration(root, diags);
         all
+    }
+
+    /// Adds what another configuration asks for.
+    pub fn add_configuration(&mut self, root: &ModuleNode, diags: &mut Diagnostics) {
+        root.visit(&mut |node| self.add_module(&node.module, diags));
     }
 
     /// What one module asks for, without those that it calls.

@@ -48,6 +48,7 @@ impl Console {
             stop: cx.stop.clone(),
             parallelism: 10,
             place: cx.place(),
+            substitutes: None,
         };
         let options = PlanOptions { variables: project.variables.clone(), ..PlanOptions::default() };
         let result = engine::console(&session, &project.config, store.state(), &options, |scope| {

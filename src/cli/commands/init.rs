@@ -4,6 +4,7 @@ use crate::cli::args::{Lock, StateFiles, Variables};
 use crate::cli::backends::{self, LocalConfig};
 use crate::cli::context::Context;
 use crate::cli::project::{cli_settings, load_config};
+use crate::cli::test_programs::TestPrograms;
 use crate::cli::view::stream;
 use crate::cli::{Exit, FAILED, OK, prompt};
 use crate::config::model::Config;
@@ -13,6 +14,9 @@ use crate::install::requirements::Requirements;
 use crate::install::{lock_file, modules};
 use crate::state::State;
 use crate::state::store::{LockRequest, Store};
+use crate::testing::model::Suite;
+use crate::testing::{self, Programs as _};
+use std::path::Path;
 
 /// Prepare a directory: modules, backend, providers. Safe to run again at any time.
 #[derive(clap::Args, Debug)]
@@ -50,6 +54,9 @@ pub struct Init {
     /// Copy the content of a module into the empty directory first.
     #[arg(long, value_name = "SOURCE")]
     from_module: Option<String>,
+    /// Where test files are besides the configuration's directory.
+    #[arg(long, value_name = "DIR", default_value = testing::DEFAULT_DIRECTORY)]
+    test_directory: String,
     /// Use no colours.
     #[arg(long)]
     no_color: bool,
@@ -130,9 +137,14 @@ impl Init {
             self.step(cx, "output_init_empty_message", text);
             return Ok(warnings);
         }
+        let dir = Path::new(".");
+        let tests = testing::load(dir, &self.test_directory, &cx.sources, &mut warnings);
+        if warnings.has_errors() {
+            return Err(warnings);
+        }
         if self.get {
-            let (installed, diags) =
-                modules::install(std::path::Path::new("."), &cx.data_dir(), self.upgrade, &cx.sources);
+            let modules = testing::modules(&tests);
+            let (installed, diags) = modules::install(dir, &cx.data_dir(), &modules, self.upgrade, &cx.sources);
             if !installed.is_empty() {
                 match self.upgrade {
                     false => self.step(cx, "initializing_modules_message", "Initializing modules..."),
@@ -145,7 +157,7 @@ impl Init {
             }
             warnings.extend(diags);
         }
-        let (config, diags) = load_config(cx, std::path::Path::new("."));
+        let (config, diags) = load_config(cx, dir);
         warnings.extend(diags);
         let Some(config) = config else { return Err(warnings) };
         if self.backend {
@@ -153,7 +165,7 @@ impl Init {
             self.backend(cx, &config).await?;
         }
         self.step(cx, "initializing_provider_plugin_message", "\nInitializing provider plugins...");
-        warnings.extend(self.providers(cx, &config).await?);
+        warnings.extend(self.providers(cx, &config, &tests).await?);
         Ok(warnings)
     }
 
@@ -297,7 +309,7 @@ impl Init {
 
     // ---- providers
 
-    async fn providers(&self, cx: &Context, config: &Config) -> Result<Diagnostics, Diagnostics> {
+    async fn providers(&self, cx: &Context, config: &Config, tests: &Suite) -> Result<Diagnostics, Diagnostics> {
         let mut diags = Diagnostics::new();
         let mut cli = cli_settings(cx, &mut diags);
         if !self.plugin_dir.is_empty() {
@@ -323,6 +335,11 @@ impl Init {
             readonly: self.readonly(),
         };
         let mut needed = Requirements::of_configuration(&config.root, &mut diags);
+        let programs = TestPrograms::new(cx)?;
+        for (key, module) in testing::each_module(tests) {
+            let config = programs.load(Some((&key, module)), Vec::new())?;
+            needed.add_configuration(&config.root, &mut diags);
+        }
         if diags.has_errors() {
             return Err(diags);
         }

@@ -13,6 +13,7 @@ pub mod plan;
 pub mod providers;
 pub mod show;
 pub mod state;
+pub mod test;
 pub mod validate;
 pub mod version;
 pub mod workspace;

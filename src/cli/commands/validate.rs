@@ -7,6 +7,7 @@ use crate::diag::Diagnostics;
 use crate::engine::events::NoEvents;
 use crate::engine::providers::ProviderPool;
 use crate::engine::{self, Session};
+use crate::testing;
 use std::sync::Arc;
 
 /// Check the configuration without looking at the state or at what exists.
@@ -21,15 +22,15 @@ pub struct Validate {
     /// Leave out the test files.
     #[arg(long)]
     no_tests: bool,
-    /// Where test files are.
-    #[arg(long, value_name = "DIR")]
-    test_directory: Option<String>,
+    /// Where test files are besides the configuration's directory.
+    #[arg(long, value_name = "DIR", default_value = testing::DEFAULT_DIRECTORY)]
+    test_directory: String,
 }
 
 impl Validate {
     pub async fn run(self, cx: &mut Context) -> Exit {
         cx.style.color &= !self.no_color;
-        let diags = check(cx).await;
+        let diags = self.check(cx).await;
         if self.json {
             cx.println(&view::json::validation(&diags, &cx.sources));
         } else {
@@ -43,25 +44,30 @@ impl Validate {
         }
         if diags.has_errors() { FAILED } else { OK }
     }
-}
 
-async fn check(cx: &Context) -> Diagnostics {
-    let (config, mut diags) = load_config(cx, std::path::Path::new("."));
-    let Some(config) = config else { return diags };
-    let factory = Factory::new(cx, &mut diags);
-    factory.check_installed(&config, &mut diags);
-    if diags.has_errors() {
-        return diags;
+    async fn check(&self, cx: &Context) -> Diagnostics {
+        let dir = std::path::Path::new(".");
+        let (config, mut diags) = load_config(cx, dir);
+        if !self.no_tests {
+            testing::load(dir, &self.test_directory, &cx.sources, &mut diags);
+        }
+        let Some(config) = config else { return diags };
+        let factory = Factory::new(cx, &mut diags);
+        factory.check_installed(&config, &mut diags);
+        if diags.has_errors() {
+            return diags;
+        }
+        let pool = Arc::new(ProviderPool::new(Arc::new(factory)));
+        let session = Session {
+            pool: pool.clone(),
+            events: Arc::new(NoEvents),
+            stop: cx.stop.clone(),
+            parallelism: 10,
+            place: cx.place(),
+            substitutes: None,
+        };
+        diags.extend(engine::validate(&session, &config).await);
+        pool.close().await;
+        diags
     }
-    let pool = Arc::new(ProviderPool::new(Arc::new(factory)));
-    let session = Session {
-        pool: pool.clone(),
-        events: Arc::new(NoEvents),
-        stop: cx.stop.clone(),
-        parallelism: 10,
-        place: cx.place(),
-    };
-    diags.extend(engine::validate(&session, &config).await);
-    pool.close().await;
-    diags
 }

@@ -13,9 +13,9 @@ pub(super) mod write;
 pub(super) use diagnostic::write_diagnostic as diagnostic_into;
 pub use diagnostic::{diagnostic, validation};
 pub(super) use plan::drift;
-pub use plan::plan;
+pub use plan::{plan, test_plan};
 pub use schema::{functions, provider_schemas};
-pub use state::{outputs, state};
+pub use state::{outputs, state, test_state};
 
 use gpuform_schema::Value;
 

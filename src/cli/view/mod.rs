@@ -8,6 +8,7 @@ pub mod json;
 pub mod plan;
 pub mod state;
 pub mod stream;
+pub mod test;
 
 use crate::config::model::Config;
 use crate::diag::Diagnostics;

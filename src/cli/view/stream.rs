@@ -137,11 +137,29 @@ pub fn diagnostic(d: &Diagnostic, sources: &Sources) {
 
 /// Prints one message.
 fn emit(level: &str, message: &str, ty: &str, f: impl FnOnce(&mut Members<'_>)) {
+    emit_about(level, message, About::default(), ty, f);
+}
+
+/// The test that a message is about.
+#[derive(Clone, Copy, Default)]
+pub struct About<'a> {
+    pub file: Option<&'a str>,
+    pub run: Option<&'a str>,
+}
+
+/// Prints one message about a test.
+pub fn emit_about(level: &str, message: &str, about: About<'_>, ty: &str, f: impl FnOnce(&mut Members<'_>)) {
     let mut line = String::with_capacity(512);
     object(&mut line, |m| {
         m.string("@level", level);
         m.string("@message", message);
         m.string("@module", "terraform.ui");
+        if let Some(file) = about.file {
+            m.string("@testfile", file);
+        }
+        if let Some(run) = about.run {
+            m.string("@testrun", run);
+        }
         m.string("@timestamp", now());
         f(m);
         m.string("type", ty);

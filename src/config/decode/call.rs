@@ -89,7 +89,7 @@ impl Cx<'_> {
     }
 
     /// `providers = { CHILD = PARENT }`
-    fn passed_providers(&mut self, a: Attribute) -> Vec<PassedProvider> {
+    pub fn passed_providers(&mut self, a: Attribute) -> Vec<PassedProvider> {
         let mut passed: Vec<PassedProvider> = Vec::new();
         for ObjectItem { key, value } in static_expr::object(a.expr, self.diags).unwrap_or_default() {
             let range = value.range;

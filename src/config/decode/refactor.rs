@@ -188,11 +188,17 @@ impl Cx<'_> {
         Some(Moved { from, to, range })
     }
 
-    fn move_endpoint(&mut self, a: Attribute) -> Option<MoveEndpoint> {
+    /// The address in an argument, with its place.
+    pub fn move_endpoint(&mut self, a: Attribute) -> Option<MoveEndpoint> {
         let t = self.address_reference(a)?;
-        let range = t.range();
-        match address(&t, false).and_then(|w| w.target()) {
-            Ok(target) => Some(MoveEndpoint { target, range }),
+        let target = self.target(&t)?;
+        Some(MoveEndpoint { target, range: t.range() })
+    }
+
+    /// The module or resource that a reference names; keys must be constants.
+    pub fn target(&mut self, t: &Traversal) -> Option<addr::Target> {
+        match address(t, false).and_then(|w| w.target()) {
+            Ok(target) => Some(target),
             Err(wrong) => {
                 self.invalid_address(wrong);
                 None

@@ -23,7 +23,7 @@ static SCHEMA: LazyLock<BodySchema> = LazyLock::new(|| {
 
 /// What one `terraform` block says.
 #[derive(Default)]
-pub(in crate::config) struct TerraformBlock {
+pub(crate) struct TerraformBlock {
     pub required_version: Option<(String, Range)>,
     pub backends: Vec<Backend>,
     pub clouds: Vec<Range>,

@@ -77,10 +77,11 @@ fn written(root: &str, steps: &[Step]) -> String {
     text
 }
 
-/// What is said about a value after its reference; nothing about sensitive ones, nor where nothing is known.
+/// What is said about a value after its reference; nothing about sensitive and ephemeral ones, nor where nothing is
+/// known.
 fn statement(value: &Value) -> Option<String> {
     let (inner, marks) = value.unmark();
-    if marks.contains(Marks::SENSITIVE) {
+    if marks.contains(Marks::SENSITIVE) || marks.contains(Marks::EPHEMERAL) {
         return None;
     }
     match inner {

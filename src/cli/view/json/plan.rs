@@ -1,18 +1,21 @@
 //! Plans as JSON (`show -json FILE`).
 
 use super::configuration::configuration;
+use super::schema::write_providers;
 use super::state::{InModule, checks, identity, write_modules, write_state};
 use super::write::{Members, array, object, string};
-use super::{PLAN_FORMAT, value};
-use crate::addr::ModuleInstance;
+use super::{FORMAT, PLAN_FORMAT, value};
+use crate::addr::{ModuleInstance, Provider};
 use crate::cli::project::TERRAFORM_VERSION;
 use crate::config::model::Config;
 use crate::engine::plan::{Action, OutputChange, Plan, PlanMode, ResourceChange};
 use crate::engine::schemas::Schemas;
 use crate::state::OutputValue;
 use gpuform_schema::json::write_type;
+use gpuform_schema::schema::ProviderSchema;
 use gpuform_schema::{Marks, Path, Step, Str, Value};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// A plan with the configuration that it was made for.
 pub fn plan(plan: &Plan, config: &Config, schemas: &Schemas) -> String {
@@ -41,14 +44,7 @@ pub fn plan(plan: &Plan, config: &Config, schemas: &Schemas) -> String {
             write_state(&state, &outputs, false, schemas, m.key("prior_state"));
         }
         configuration(config, schemas, m.key("configuration"));
-        if !plan.relevant_attributes.is_empty() {
-            m.array("relevant_attributes", &plan.relevant_attributes, |r, out| {
-                object(out, |m| {
-                    m.string("resource", &r.resource);
-                    path(&r.path, m.key("attribute"));
-                });
-            });
-        }
+        relevant(m, plan);
         if !plan.checks.is_empty() {
             checks(m, &plan.checks);
         }
@@ -58,6 +54,41 @@ pub fn plan(plan: &Plan, config: &Config, schemas: &Schemas) -> String {
         m.bool("errored", plan.errored);
     });
     out
+}
+
+/// A plan as the verbose messages of `test` have it, with the schemas of the providers.
+pub fn test_plan(plan: &Plan, providers: &BTreeMap<Provider, Arc<ProviderSchema>>) -> String {
+    let mut out = String::new();
+    object(&mut out, |m| {
+        m.string("plan_format_version", PLAN_FORMAT);
+        if !plan.outputs.is_empty() {
+            m.object("output_changes", |m| {
+                plan.outputs.iter().for_each(|(name, o)| m.object(name, |m| output_change(m, o)));
+            });
+        }
+        if !plan.changes.is_empty() {
+            m.array("resource_changes", &plan.changes, resource_change);
+        }
+        let drift = drift(plan);
+        if !drift.is_empty() {
+            m.array("resource_drift", drift, resource_change);
+        }
+        relevant(m, plan);
+        m.string("provider_format_version", FORMAT);
+        write_providers(m, providers);
+    });
+    out
+}
+
+fn relevant(m: &mut Members<'_>, plan: &Plan) {
+    if !plan.relevant_attributes.is_empty() {
+        m.array("relevant_attributes", &plan.relevant_attributes, |r, out| {
+            object(out, |m| {
+                m.string("resource", &r.resource);
+                path(&r.path, m.key("attribute"));
+            });
+        });
+    }
 }
 
 /// The changes made outside that documents list. What is about to be destroyed is not compared.
@@ -231,13 +262,12 @@ fn prior_outputs(plan: &Plan) -> BTreeMap<Str, OutputValue> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::addr::{AbsProviderConfig, Module, Provider};
+    use crate::addr::{AbsProviderConfig, Module};
     use crate::config::model::ModuleNode;
     use crate::diag::{Diagnostics, Sources};
     use crate::engine::plan::ActionReason;
     use crate::state::State;
     use gpuform_schema::Type;
-    use std::sync::Arc;
 
     fn replacement() -> ResourceChange {
         let addr: crate::addr::ResourceInstance = "module.m.t_x.a[\"k\"]".parse().unwrap();

@@ -20,21 +20,26 @@ pub fn provider_schemas(providers: &BTreeMap<Provider, Arc<ProviderSchema>>) -> 
         if providers.is_empty() {
             return;
         }
-        m.object("provider_schemas", |m| {
-            for (provider, schema) in providers {
-                m.object(&provider.to_string(), |m| {
-                    if provider.is_builtin() {
-                        // It has no configuration at all.
-                        m.object("provider", |m| m.number("version", 0));
-                    } else {
-                        m.object("provider", |m| self::schema(m, &schema.provider));
-                    }
-                    offers(m, schema);
-                });
-            }
-        });
+        write_providers(m, providers);
     });
     out
+}
+
+/// Writes the member with the schemas of providers.
+pub fn write_providers(m: &mut Members<'_>, providers: &BTreeMap<Provider, Arc<ProviderSchema>>) {
+    m.object("provider_schemas", |m| {
+        for (provider, schema) in providers {
+            m.object(&provider.to_string(), |m| {
+                if provider.is_builtin() {
+                    // It has no configuration at all.
+                    m.object("provider", |m| m.number("version", 0));
+                } else {
+                    m.object("provider", |m| self::schema(m, &schema.provider));
+                }
+                offers(m, schema);
+            });
+        }
+    });
 }
 
 fn offers(m: &mut Members<'_>, p: &ProviderSchema) {

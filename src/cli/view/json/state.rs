@@ -1,5 +1,6 @@
 //! States as JSON (`show -json`, and the states inside plans) and outputs (`output -json`).
 
+use super::schema::write_providers;
 use super::write::{Members, indented, object};
 use super::{FORMAT, value};
 use crate::addr::{InstanceKey, ModuleInstance, Provider, Resource, ResourceInstance};
@@ -7,7 +8,9 @@ use crate::engine::schemas::{Schemas, shown_value};
 use crate::state::{CheckKind, CheckResult, DeposedKey, ObjectState, OutputValue, State};
 use gpuform_schema::Str;
 use gpuform_schema::json::write_type;
+use gpuform_schema::schema::ProviderSchema;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// A state; `None` where there is none, which looks like an empty one.
 pub fn state(state: Option<&State>, schemas: &Schemas) -> String {
@@ -17,6 +20,34 @@ pub fn state(state: Option<&State>, schemas: &Schemas) -> String {
         Some(s) => write_state(s, &s.outputs, true, schemas, &mut out),
     }
     out
+}
+
+/// A state as the verbose messages of `test` have it, with the schemas of the providers.
+pub fn test_state(state: &State, schemas: &Schemas, providers: &BTreeMap<Provider, Arc<ProviderSchema>>) -> String {
+    let mut out = String::new();
+    object(&mut out, |m| {
+        m.string("state_format_version", FORMAT);
+        write_modules(m.key("root_module"), &objects(state), &mut |o, out| write_object(o, schemas, out));
+        output_values(m, &state.outputs);
+        m.string("provider_format_version", FORMAT);
+        write_providers(m, providers);
+    });
+    out
+}
+
+fn output_values(m: &mut Members<'_>, outputs: &BTreeMap<Str, OutputValue>) {
+    if outputs.is_empty() {
+        return;
+    }
+    m.object("outputs", |m| {
+        for (name, o) in outputs {
+            m.object(name, |m| {
+                m.bool("sensitive", o.sensitive);
+                value::known(&o.value, m.key("value"));
+                write_type(&o.value.ty(), m.key("type"));
+            });
+        }
+    });
 }
 
 /// All outputs as `output -json` prints them.
@@ -46,17 +77,7 @@ pub fn write_state(
         m.string("format_version", FORMAT);
         m.string("terraform_version", &state.terraform_version);
         m.object("values", |m| {
-            if !outputs.is_empty() {
-                m.object("outputs", |m| {
-                    for (name, o) in outputs {
-                        m.object(name, |m| {
-                            m.bool("sensitive", o.sensitive);
-                            value::known(&o.value, m.key("value"));
-                            write_type(&o.value.ty(), m.key("type"));
-                        });
-                    }
-                });
-            }
+            output_values(m, outputs);
             write_modules(m.key("root_module"), &objects(state), &mut |o, out| write_object(o, schemas, out));
         });
         if with_checks && !state.check_results.is_empty() {
