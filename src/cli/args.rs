@@ -2,9 +2,14 @@
 //! the flags that several commands share are defined once.
 
 use crate::addr::{ResourceInstance, Target};
-use clap::{ArgAction, Args};
+use crate::diag::{Diagnostic, Diagnostics};
+use clap::{Arg, ArgAction, ArgMatches, Args, Command};
+use std::any::TypeId;
 use std::path::PathBuf;
 use std::time::Duration;
+
+/// The id of the flag `-no-color`.
+const NO_COLOR: &str = "no_color";
 
 /// Brings `-flag`, `-flag=x` and `--flag` into one form. Single letters and everything after `--` stay as they are.
 pub fn normalize(args: impl IntoIterator<Item = String>) -> Vec<String> {
@@ -16,6 +21,10 @@ pub fn normalize(args: impl IntoIterator<Item = String>) -> Vec<String> {
             out.extend(args);
             break;
         }
+        if out.iter().all(|a: &String| a.starts_with('-')) && matches!(&*a, "-v" | "-version" | "--version") {
+            out.push("version".to_owned());
+            continue;
+        }
         let long = a.len() > 2 && a.starts_with('-') && !a.starts_with("--");
         if long && a.as_bytes().get(1).is_some_and(u8::is_ascii_alphabetic) {
             out.push(format!("-{a}"));
@@ -24,6 +33,49 @@ pub fn normalize(args: impl IntoIterator<Item = String>) -> Vec<String> {
         }
     }
     out
+}
+
+/// Completes the definitions of the commands: each has `-no-color`, and every flag without a value may be given one
+/// too, as in `-json=true` and `-refresh=0`.
+pub fn complete(mut command: Command) -> Command {
+    if command.get_arguments().all(|a| a.get_id() != NO_COLOR) && !command.has_subcommands() {
+        command = command.arg(Arg::new(NO_COLOR).long("no-color").action(ArgAction::SetTrue).help("Use no colours"));
+    }
+    let change = |arg: Arg| match arg.get_action() {
+        ArgAction::SetTrue => arg
+            .action(ArgAction::Set)
+            .num_args(0..=1)
+            .require_equals(true)
+            .default_missing_value("true")
+            .default_value("false")
+            .hide_default_value(true)
+            .hide_possible_values(true)
+            .value_name("BOOL")
+            .value_parser(boolean),
+        ArgAction::Set if arg.get_value_parser().type_id() == TypeId::of::<bool>() => arg.value_parser(boolean),
+        _ => arg,
+    };
+    let names: Vec<String> = command.get_subcommands().map(|c| c.get_name().to_owned()).collect();
+    command = command.mut_args(change);
+    names.into_iter().fold(command, |c, name| c.mut_subcommand(name, complete))
+}
+
+/// Whether the command has `-no-color`.
+pub fn no_color(matches: &ArgMatches) -> bool {
+    let mut innermost = matches;
+    while let Some((_, inner)) = innermost.subcommand() {
+        innermost = inner;
+    }
+    matches!(innermost.try_get_one::<bool>(NO_COLOR), Ok(Some(true)))
+}
+
+/// The values of boolean flags, in the forms that Go's `strconv.ParseBool` reads.
+fn boolean(text: &str) -> Result<bool, String> {
+    match text {
+        "1" | "t" | "T" | "true" | "TRUE" | "True" => Ok(true),
+        "0" | "f" | "F" | "false" | "FALSE" | "False" => Ok(false),
+        _ => Err("true or false expected".to_owned()),
+    }
 }
 
 /// `5s`, `1m30s`, `0`: as in Terraform's `-lock-timeout`.
@@ -82,7 +134,7 @@ pub enum VariableArg {
 
 impl Variables {
     /// Both kinds merged in the order in which they were written.
-    pub fn in_order(&self, matches: &clap::ArgMatches) -> Vec<VariableArg> {
+    pub fn in_order(&self, matches: &ArgMatches) -> Vec<VariableArg> {
         let indices = |id: &str| matches.indices_of(id).map(|i| i.collect::<Vec<_>>()).unwrap_or_default();
         let vars = indices("var").into_iter().zip(self.var.iter().cloned().map(VariableArg::Var));
         let files = indices("var_file").into_iter().zip(self.var_file.iter().cloned().map(VariableArg::File));
@@ -162,6 +214,33 @@ pub struct Planning {
     pub parallelism: usize,
 }
 
+impl Planning {
+    /// Checks that the options go together.
+    ///
+    /// # Errors
+    /// Every pair that does not.
+    pub fn check(&self) -> Result<(), Diagnostics> {
+        let mut diags = Diagnostics::new();
+        let mut refuse = |summary: &str, detail: &str| diags.push(Diagnostic::error(summary, detail));
+        if self.destroy && self.refresh_only {
+            refuse(
+                "Incompatible plan mode options",
+                "-destroy plans to destroy everything and -refresh-only to change nothing: give one of them.",
+            );
+        }
+        if self.refresh_only && !self.refresh {
+            refuse("Incompatible refresh options", "With -refresh-only and -refresh=false there is nothing to do.");
+        }
+        if (self.destroy || self.refresh_only) && !self.replace.is_empty() {
+            refuse(
+                "Unsupported plan mode",
+                "-replace belongs to a normal plan; it cannot be combined with -destroy or -refresh-only.",
+            );
+        }
+        if diags.has_errors() { Err(diags) } else { Ok(()) }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -177,5 +256,28 @@ mod tests {
         assert_eq!(duration("1m30s"), Ok(Duration::from_secs(90)));
         assert_eq!(duration("250ms"), Ok(Duration::from_millis(250)));
         assert!(duration("soon").is_err() && duration("5").is_err());
+    }
+
+    #[test]
+    fn flags_take_the_boolean_values_of_go() {
+        let command = complete(Look::augment_args(Command::new("x")));
+        let json = |given: &str| {
+            let args = ["x", given].into_iter().filter(|a| !a.is_empty());
+            command.clone().try_get_matches_from(args).map(|m| m.get_flag("json")).ok()
+        };
+        let found = ["", "--json", "--json=true", "--json=T", "--json=0", "--json=maybe"].map(json);
+        assert_eq!(found, [Some(false), Some(true), Some(true), Some(true), Some(false), None]);
+    }
+
+    #[test]
+    fn options_that_contradict_each_other_are_refused() {
+        let refused = |args: &[&str]| {
+            let matches = Planning::augment_args(Command::new("x")).get_matches_from([&["x"], args].concat());
+            <Planning as clap::FromArgMatches>::from_arg_matches(&matches).unwrap().check().is_err()
+        };
+        assert!(refused(&["--destroy", "--refresh-only"]));
+        assert!(refused(&["--refresh-only", "--refresh=false"]));
+        assert!(refused(&["--destroy", "--replace=a.b"]));
+        assert!(!refused(&["--destroy", "--refresh=false"]) && !refused(&["--replace=a.b"]));
     }
 }

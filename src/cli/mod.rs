@@ -85,12 +85,8 @@ pub fn main() -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
-    let mut args = args::normalize(args);
-    if let Some(first) = args.first_mut().filter(|a| matches!(a.as_str(), "-v" | "--version")) {
-        *first = "version".to_owned();
-    }
-    let args = std::iter::once("gpuform".to_owned()).chain(args);
-    let matches = match Cli::command().try_get_matches_from(args) {
+    let args = std::iter::once("gpuform".to_owned()).chain(args::normalize(args));
+    let matches = match args::complete(Cli::command()).try_get_matches_from(args) {
         Ok(m) => m,
         Err(e) => return usage(&e),
     };
@@ -114,6 +110,7 @@ pub fn main() -> ExitCode {
     };
     let stop = CancellationToken::new();
     let mut context = Context::new(env, original, dir, stop.clone());
+    context.style.color &= !args::no_color(&matches);
     let code = runtime.block_on(async {
         watch_interrupts(stop, context.abort.clone());
         dispatch(&mut context, cli.command, &matches).await

@@ -15,6 +15,23 @@ use std::time::Duration;
 /// The workspace that always exists.
 pub const DEFAULT_WORKSPACE: &str = "default";
 
+/// Whether a name can be that of a workspace: it becomes the name of a folder, or part of a URL.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn check_workspace_name(name: &str) -> Result<()> {
+    let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '~');
+    if !name.is_empty() && !name.starts_with('.') && name.chars().all(allowed) {
+        return Ok(());
+    }
+    Err(Box::new(Diagnostic::error(
+        "Invalid workspace name",
+        format!(
+            "{name:?} cannot be the name of a folder or part of a URL: use letters, digits, \"-\", \"_\" and \".\"."
+        ),
+    )))
+}
+
 /// A place for states.
 #[async_trait]
 pub trait Backend: Send + Sync + std::fmt::Debug {

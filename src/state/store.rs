@@ -3,7 +3,7 @@
 //! commands use this and never a backend or a journal file directly.
 
 use super::State;
-use super::backend::{Backend, LockInfo, Snapshot, lock};
+use super::backend::{Backend, LockInfo, Snapshot, check_workspace_name, lock};
 use super::file::{Fingerprint, Stored};
 use super::journal::{Intent, Journal, Recovery, recover};
 use crate::diag::{Diagnostic, Result};
@@ -48,6 +48,7 @@ impl Store {
         request: Option<&LockRequest>,
         waiting: impl FnOnce(),
     ) -> Result<Store> {
+        check_workspace_name(workspace)?;
         let mut lock_id = None;
         if let Some(request) = request {
             let info = LockInfo::new(&request.operation, &request.who);

@@ -95,3 +95,42 @@ fn a_provider_that_dies_in_the_middle_is_named() {
     assert!(errors.contains("demo") && errors.contains("demo_thing.a"), "{errors}");
     assert!(work.ok(&["state", "list"]).contains("terraform_data.kept"));
 }
+
+#[test]
+fn without_configuration_nothing_is_destroyed_unless_asked_for() {
+    let work = Work::new(GOOD);
+    work.ok(&["apply", "-auto-approve"]);
+    std::fs::remove_file(work.path("main.tf")).unwrap();
+    for command in [&["plan", "-no-color"][..], &["apply", "-auto-approve", "-no-color"]] {
+        assert!(work.fails(command).contains("No configuration files"));
+    }
+    assert_eq!(work.ok(&["state", "list"]), "terraform_data.a\n");
+    assert!(work.ok(&["destroy", "-auto-approve", "-no-color"]).contains("1 destroyed."));
+}
+
+#[test]
+fn options_that_contradict_each_other_do_nothing() {
+    let work = Work::new(GOOD);
+    work.ok(&["apply", "-auto-approve"]);
+    for command in [
+        &["apply", "-destroy", "-refresh-only", "-auto-approve"][..],
+        &["destroy", "-refresh-only", "-auto-approve"],
+        &["plan", "-refresh-only", "-refresh=false"],
+        &["plan", "-destroy", "-replace=terraform_data.a"],
+    ] {
+        work.fails(command);
+    }
+    assert_eq!(work.ok(&["state", "list"]), "terraform_data.a\n");
+}
+
+#[test]
+fn a_workspace_is_never_a_path() {
+    let work = Work::new(GOOD);
+    for name in ["../../outside", "a/b", ".."] {
+        for args in [&["apply", "-auto-approve", "-no-color"][..], &["workspace", "show", "-no-color"]] {
+            let out = work.command(args).env("TF_WORKSPACE", name).output().unwrap();
+            assert_eq!(out.status.code(), Some(1), "{name:?} {args:?}");
+            assert!(crate::demo::text(&out.stderr).contains("Invalid workspace name"));
+        }
+    }
+}

@@ -92,7 +92,15 @@ impl Apply {
 
 impl Destroy {
     pub async fn run(mut self, cx: &mut Context, matches: &clap::ArgMatches) -> Exit {
-        self.common.planning.destroy = true;
+        let p = &mut self.common.planning;
+        if p.destroy || p.refresh_only {
+            let flag = if p.destroy { "-destroy" } else { "-refresh-only" };
+            let detail = format!("{flag} is an option of plan and apply; this command always destroys.");
+            super::operation_view(cx, &self.common.look)
+                .diagnostics(&Diagnostic::error("Invalid mode option", detail).into());
+            return FAILED;
+        }
+        p.destroy = true;
         let variables = self.common.planning.variables.in_order(matches);
         self.common.run(cx, &variables, Kind::Destroy).await
     }
@@ -100,6 +108,7 @@ impl Destroy {
 
 impl Refresh {
     pub async fn run(mut self, cx: &mut Context, matches: &clap::ArgMatches) -> Exit {
+        self.common.planning.destroy = false;
         self.common.planning.refresh_only = true;
         self.common.planning.refresh = true;
         self.common.auto_approve = true;
@@ -111,6 +120,10 @@ impl Refresh {
 impl Common {
     async fn run(&self, cx: &mut Context, variables: &[VariableArg], kind: Kind) -> Exit {
         let view = super::operation_view(cx, &self.look);
+        if let Err(d) = self.planning.check() {
+            view.diagnostics(&d);
+            return FAILED;
+        }
         if self.look.json && !self.auto_approve {
             view.diagnostics(
                 &Diagnostic::error(

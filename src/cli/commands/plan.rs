@@ -1,9 +1,9 @@
 //! `gpuform plan`
 
-use crate::cli::Exit;
 use crate::cli::args::{Lock, Look, Planning, StateFiles};
 use crate::cli::context::Context;
 use crate::cli::operation::PlanCommand;
+use crate::cli::{Exit, FAILED};
 use std::path::PathBuf;
 
 /// Show what an apply would change.
@@ -31,6 +31,10 @@ pub struct Plan {
 impl Plan {
     pub async fn run(self, cx: &mut Context, matches: &clap::ArgMatches) -> Exit {
         let view = super::operation_view(cx, &self.look);
+        if let Err(d) = self.planning.check() {
+            view.diagnostics(&d);
+            return FAILED;
+        }
         let variables = self.planning.variables.in_order(matches);
         let operation = match super::open(cx, view, &variables, self.planning.input && !self.look.json) {
             Ok(o) => o,

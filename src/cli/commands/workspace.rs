@@ -4,7 +4,7 @@ use crate::cli::args::{Lock, StateFiles};
 use crate::cli::context::Context;
 use crate::cli::{Exit, FAILED, OK, backends};
 use crate::diag::{Diagnostic, Diagnostics};
-use crate::state::backend::DEFAULT_WORKSPACE;
+use crate::state::backend::{DEFAULT_WORKSPACE, check_workspace_name};
 use crate::state::file;
 use crate::state::store::{LockRequest, Store};
 use std::path::PathBuf;
@@ -49,7 +49,7 @@ pub enum Workspace {
 impl Workspace {
     pub async fn run(self, cx: &mut Context) -> Exit {
         let result = match self {
-            Workspace::Show => Ok(format!("{}\n", cx.workspace())),
+            Workspace::Show => show(cx),
             Workspace::List => list(cx).await,
             Workspace::Select { name, or_create } => select(cx, &name, or_create).await,
             Workspace::New { name, state, lock } => new(cx, &name, state, &lock).await,
@@ -72,17 +72,10 @@ fn fail<T>(summary: impl Into<String>, detail: impl Into<String>) -> Result<T, D
     Err(Diagnostic::error(summary, detail).into())
 }
 
-fn check_name(name: &str) -> Result<(), Diagnostics> {
-    let ok = !name.is_empty()
-        && !name.starts_with('.')
-        && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '~'));
-    if ok {
-        return Ok(());
-    }
-    fail(
-        "Invalid workspace name",
-        format!("\"{name}\" cannot be part of a file name or URL: use letters, digits, \"-\", \"_\" and \".\"."),
-    )
+fn show(cx: &Context) -> Result<String, Diagnostics> {
+    let name = cx.workspace();
+    check_workspace_name(&name)?;
+    Ok(format!("{name}\n"))
 }
 
 fn not_overridden(cx: &Context) -> Result<(), Diagnostics> {
@@ -114,7 +107,7 @@ fn remember(cx: &Context, name: &str) -> Result<(), Diagnostics> {
 }
 
 async fn select(cx: &Context, name: &str, or_create: bool) -> Result<String, Diagnostics> {
-    check_name(name)?;
+    check_workspace_name(name)?;
     not_overridden(cx)?;
     let backend = backends::recorded(cx, &StateFiles::default())?;
     if cx.workspace() == name {
@@ -136,7 +129,7 @@ async fn select(cx: &Context, name: &str, or_create: bool) -> Result<String, Dia
 }
 
 async fn new(cx: &Context, name: &str, state: Option<PathBuf>, lock: &Lock) -> Result<String, Diagnostics> {
-    check_name(name)?;
+    check_workspace_name(name)?;
     not_overridden(cx)?;
     let backend = backends::recorded(cx, &StateFiles::default())?;
     if backend.workspaces().await?.iter().any(|w| w == name) {

@@ -6,7 +6,7 @@
 //! place, the new one is locked before it gets the name; a program that waits for the lock of the old one finds a text
 //! there that it refuses, instead of a state that nobody sees any more.
 
-use super::{Backend, DEFAULT_WORKSPACE, LockError, LockInfo, Snapshot};
+use super::{Backend, DEFAULT_WORKSPACE, LockError, LockInfo, Snapshot, check_workspace_name};
 use crate::diag::{Diagnostic, Failure, Result};
 use crate::state::file::{self, Fingerprint, Stored};
 use crate::state::record_lock::{try_lock, unlock};
@@ -16,7 +16,7 @@ use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard};
 
 const STATE_FILE: &str = "terraform.tfstate";
@@ -117,14 +117,8 @@ impl Local {
 
     /// The folder of a workspace other than the default one.
     fn named_folder(&self, name: &str) -> Result<PathBuf> {
-        let mut parts = Path::new(name).components();
-        match (parts.next(), parts.next()) {
-            (Some(Component::Normal(part)), None) if part == name => Ok(self.workspace_folder().join(name)),
-            _ => Err(Box::new(Diagnostic::error(
-                "Invalid workspace name",
-                format!("\"{name}\" cannot be the name of a workspace, because it is not the name of a folder."),
-            ))),
-        }
+        check_workspace_name(name)?;
+        Ok(self.workspace_folder().join(name))
     }
 
     fn backup_path(&self, state: &Path) -> Option<PathBuf> {
@@ -214,6 +208,7 @@ impl Backend for Local {
     }
 
     async fn read(&self, workspace: &str) -> Result<Option<Stored>> {
+        check_workspace_name(workspace)?;
         let path = self.read_path(workspace);
         match std::fs::read(&path) {
             Ok(bytes) => {
