@@ -78,6 +78,18 @@ macro_rules! find_by_tag {
 }
 pub(crate) use find_by_tag;
 
+/// Finds an object by repeating its create, `request(aws, token)`, which the API answers with the one that exists.
+macro_rules! find_by_repeating {
+    () => {
+        async fn find_by_token(&self, token: &str, ctx: &Context<Aws>) -> Result<Option<Self>> {
+            let mut found = self.clone();
+            found.id.set(self.request(ctx.client(), token).await?);
+            found.read(ctx).await
+        }
+    };
+}
+pub(crate) use find_by_repeating;
+
 /// Makes an object by `create`, which must not retry by itself. Where an answer is lost, `lookup` says whether the
 /// object exists before `create` is called again.
 pub async fn once<T, C, L>(

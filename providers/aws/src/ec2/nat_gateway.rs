@@ -4,6 +4,7 @@
 use super::net::filled;
 use crate::client::Aws;
 use crate::error::Answer;
+use crate::once;
 use crate::tags::{self, Tags};
 use aws_sdk_ec2::types::{ConnectivityType, NatGateway as Found, NatGatewayAddress, ResourceType};
 use gpuform_provider_sdk::prelude::*;
@@ -60,7 +61,7 @@ impl Resource for NatGateway {
 
     async fn create(&mut self, ctx: &Context<Aws>) -> Result<()> {
         let aws = ctx.client();
-        let id = self.request(ctx, ctx.client_token()).await?;
+        let id = self.request(ctx.client(), ctx.client_token()).await?;
         self.id.set(id.clone());
         let wait = Wait::until("NAT gateway", &["available"]).pending(&["pending"]);
         ctx.wait_for(&wait, || state(aws, &id)).await.map(drop)
@@ -145,19 +146,13 @@ impl Resource for NatGateway {
         }
     }
 
-    /// Repeats the create, which the API answers with the gateway that exists.
-    async fn find_by_token(&self, token: &str, ctx: &Context<Aws>) -> Result<Option<Self>> {
-        let mut found = self.clone();
-        found.id.set(self.request(ctx, token).await?);
-        found.read(ctx).await
-    }
+    once::find_by_repeating!();
 }
 
 impl NatGateway {
-    async fn request(&self, ctx: &Context<Aws>, token: &str) -> Result<String> {
+    async fn request(&self, aws: &Aws, token: &str) -> Result<String> {
         let secondary = |s: &Attr<Set<String>>| s.cloned().map(Set::into_vec).filter(|l| !l.is_empty());
-        let request = ctx
-            .client()
+        let request = aws
             .ec2
             .create_nat_gateway()
             .client_token(token)

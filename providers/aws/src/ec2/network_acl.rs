@@ -5,6 +5,7 @@ use super::net::filled;
 use super::util::filter;
 use crate::client::Aws;
 use crate::error::Answer;
+use crate::once;
 use crate::tags::{self, Tags};
 use aws_sdk_ec2::types::{IcmpTypeCode, NetworkAcl as Found, NetworkAclEntry, PortRange, ResourceType, RuleAction};
 use gpuform_provider_sdk::codec::AttrValue;
@@ -171,12 +172,7 @@ impl Resource for NetworkAcl {
         }
     }
 
-    /// Repeats the create, which the API answers with the ACL that exists.
-    async fn find_by_token(&self, token: &str, ctx: &Context<Aws>) -> Result<Option<Self>> {
-        let mut found = self.clone();
-        found.id.set(self.request(ctx.client(), token).await?);
-        found.read(ctx).await
-    }
+    once::find_by_repeating!();
 }
 
 impl NetworkAcl {

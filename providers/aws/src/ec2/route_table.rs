@@ -5,6 +5,7 @@ use super::net::{filled, same_cidr};
 use super::routes::{self, Destination, Target, TargetKind};
 use crate::client::Aws;
 use crate::error::Answer;
+use crate::once;
 use crate::tags::{self, Tags};
 use aws_sdk_ec2::types::{ResourceType, Route as Found, RouteOrigin, RouteTable as FoundTable};
 use gpuform_provider_sdk::codec::AttrValue;
@@ -165,12 +166,7 @@ impl Resource for RouteTable {
         }
     }
 
-    /// Repeats the create, which the API answers with the table that exists.
-    async fn find_by_token(&self, token: &str, ctx: &Context<Aws>) -> Result<Option<Self>> {
-        let mut found = self.clone();
-        found.id.set(self.request(ctx.client(), token).await?);
-        found.read(ctx).await
-    }
+    once::find_by_repeating!();
 }
 
 impl RouteTable {

@@ -4,7 +4,6 @@
 use crate::client::Aws;
 use crate::ec2::util::refresh_key;
 use crate::error::Answer;
-use crate::policy::eventually;
 use aws_sdk_s3::types::{
     ServerSideEncryption, ServerSideEncryptionByDefault, ServerSideEncryptionConfiguration, ServerSideEncryptionRule,
 };
@@ -53,12 +52,7 @@ impl Resource for BucketEncryption {
     type Client = Aws;
     const TYPE: &'static str = "aws_s3_bucket_server_side_encryption_configuration";
 
-    async fn create(&mut self, ctx: &Context<Aws>) -> Result<()> {
-        eventually(ctx, |_| self.put(ctx.client())).await?;
-        eventually(ctx, |_| find(ctx.client(), self.bucket.as_deref().unwrap_or_default())).await?;
-        self.id = self.bucket.clone();
-        Ok(())
-    }
+    bucket_setting!();
 
     async fn read(mut self, ctx: &Context<Aws>) -> Result<Option<Self>> {
         let bucket = self.id.require("id")?.clone();
@@ -69,22 +63,12 @@ impl Resource for BucketEncryption {
         Ok(Some(self))
     }
 
-    async fn update(&mut self, _prior: &Self, ctx: &Context<Aws>) -> Result<()> {
-        eventually(ctx, |_| self.put(ctx.client())).await
-    }
-
     async fn delete(self, ctx: &Context<Aws>) -> Result<()> {
         let request = ctx.client().s3.delete_bucket_encryption().set_bucket(self.id.known());
         match request.send().await.or_fail("Deleting the bucket's encryption settings") {
             Err(e) if e.has_code(&["ServerSideEncryptionConfigurationNotFoundError"]) => Ok(()),
             other => other.map(drop),
         }
-    }
-
-    async fn find_by_token(&self, _token: &str, ctx: &Context<Aws>) -> Result<Option<Self>> {
-        let mut state = self.clone();
-        state.id = self.bucket.clone();
-        state.read(ctx).await
     }
 }
 

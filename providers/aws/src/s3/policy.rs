@@ -2,7 +2,7 @@
 
 use crate::client::Aws;
 use crate::error::Answer;
-use crate::policy::{eventually, policy_equal};
+use crate::policy::policy_equal;
 use gpuform_provider_sdk::prelude::*;
 
 /// The policy of a bucket.
@@ -23,13 +23,7 @@ impl Resource for BucketPolicy {
     type Client = Aws;
     const TYPE: &'static str = "aws_s3_bucket_policy";
 
-    async fn create(&mut self, ctx: &Context<Aws>) -> Result<()> {
-        let bucket = self.bucket.require("bucket")?.clone();
-        eventually(ctx, |_| self.put(ctx.client())).await?;
-        eventually(ctx, |_| find(ctx.client(), &bucket)).await?;
-        self.id.set(bucket);
-        Ok(())
-    }
+    bucket_setting!();
 
     async fn read(mut self, ctx: &Context<Aws>) -> Result<Option<Self>> {
         let bucket = self.id.require("id")?.clone();
@@ -38,20 +32,10 @@ impl Resource for BucketPolicy {
         Ok(Some(self))
     }
 
-    async fn update(&mut self, _prior: &Self, ctx: &Context<Aws>) -> Result<()> {
-        eventually(ctx, |_| self.put(ctx.client())).await
-    }
-
     async fn delete(self, ctx: &Context<Aws>) -> Result<()> {
         let bucket = self.id.require("id")?;
         let request = ctx.client().s3.delete_bucket_policy().bucket(bucket);
         request.send().await.or_fail("Deleting the bucket's policy").map(drop)
-    }
-
-    async fn find_by_token(&self, _token: &str, ctx: &Context<Aws>) -> Result<Option<Self>> {
-        let mut state = self.clone();
-        state.id = self.bucket.clone();
-        state.read(ctx).await
     }
 }
 

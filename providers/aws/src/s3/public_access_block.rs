@@ -2,7 +2,6 @@
 
 use crate::client::Aws;
 use crate::error::Answer;
-use crate::policy::eventually;
 use aws_sdk_s3::types::PublicAccessBlockConfiguration;
 use gpuform_provider_sdk::prelude::*;
 
@@ -33,12 +32,7 @@ impl Resource for BucketPublicAccessBlock {
     type Client = Aws;
     const TYPE: &'static str = "aws_s3_bucket_public_access_block";
 
-    async fn create(&mut self, ctx: &Context<Aws>) -> Result<()> {
-        eventually(ctx, |_| self.put(ctx.client())).await?;
-        eventually(ctx, |_| find(ctx.client(), self.bucket.as_deref().unwrap_or_default())).await?;
-        self.id = self.bucket.clone();
-        Ok(())
-    }
+    bucket_setting!();
 
     async fn read(mut self, ctx: &Context<Aws>) -> Result<Option<Self>> {
         let bucket = self.id.require("id")?.clone();
@@ -51,22 +45,12 @@ impl Resource for BucketPublicAccessBlock {
         Ok(Some(self))
     }
 
-    async fn update(&mut self, _prior: &Self, ctx: &Context<Aws>) -> Result<()> {
-        eventually(ctx, |_| self.put(ctx.client())).await
-    }
-
     async fn delete(self, ctx: &Context<Aws>) -> Result<()> {
         let request = ctx.client().s3.delete_public_access_block().set_bucket(self.id.known());
         match request.send().await.or_fail("Deleting the bucket's public access block") {
             Err(e) if e.has_code(&["NoSuchPublicAccessBlockConfiguration"]) => Ok(()),
             other => other.map(drop),
         }
-    }
-
-    async fn find_by_token(&self, _token: &str, ctx: &Context<Aws>) -> Result<Option<Self>> {
-        let mut state = self.clone();
-        state.id = self.bucket.clone();
-        state.read(ctx).await
     }
 }
 
