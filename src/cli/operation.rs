@@ -14,6 +14,7 @@ use crate::engine::{self, PlanOptions, Session};
 use crate::install::lock_file;
 use crate::state::backend::save_errored;
 use crate::state::store::{LockRequest, Store};
+use std::io::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -38,6 +39,8 @@ pub enum Approval {
 pub struct PlanCommand<'a> {
     pub out: Option<&'a Path>,
     pub detailed_exitcode: bool,
+    /// Where to write configuration of imported objects that have none.
+    pub generate: Option<&'a Path>,
 }
 
 impl Operation<'_> {
@@ -101,10 +104,27 @@ impl Operation<'_> {
         if let Err(d) = self.recover(store, locked).await {
             return self.fail(d);
         }
-        let options = self.options(p);
+        let mut options = self.options(p);
+        if let Some(file) = command.generate {
+            if let Err(d) = self.check_generate(file, options.mode) {
+                return self.fail(d);
+            }
+            options.generate = Some(file.to_string_lossy().into_owned());
+        }
         let session = self.session(p.parallelism);
-        let (plan, diags) = engine::plan(&session, &self.project.config, store.state(), &options).await;
+        let (plan, mut diags) = engine::plan(&session, &self.project.config, store.state(), &options).await;
         let Some(plan) = plan else { return self.fail(diags) };
+        let generated = command.generate.filter(|_| !plan.generated.is_empty());
+        if let Some(file) = generated {
+            diags.push(Diagnostic::warning(
+                "Config generation is experimental",
+                "The form of generated configuration may change in later versions.",
+            ));
+            if let Err(d) = self.write_generated(&plan, file) {
+                diags.push(d);
+                return self.fail(diags);
+            }
+        }
         let mut saved = None;
         if let Some(out) = command.out {
             match self.save_plan(&plan, store, out) {
@@ -114,6 +134,9 @@ impl Operation<'_> {
         }
         self.view.plan(&plan, &self.project.config, saved.as_deref().map_or(Next::Unsaved, Next::Saved));
         self.show(&diags);
+        if let Some(file) = generated {
+            self.view.generated(&file.to_string_lossy());
+        }
         if diags.has_errors() {
             FAILED
         } else if command.detailed_exitcode && (plan.has_changes() || plan.applyable()) {
@@ -137,9 +160,42 @@ impl Operation<'_> {
             excludes: p.exclude.clone(),
             force_replace: p.replace.clone(),
             imports: Vec::new(),
+            generate: None,
             variables: self.project.variables.clone(),
             timestamp: crate::cli::context::timestamp(),
         }
+    }
+
+    /// `-generate-config-out` is for a new file and for plans that import.
+    fn check_generate(&self, file: &Path, mode: PlanMode) -> Result<(), Diagnostic> {
+        if mode != PlanMode::Normal {
+            return Err(Diagnostic::error(
+                "Invalid generate-config-out flag",
+                "Plans to destroy or only to refresh import nothing, so there is no configuration to generate.",
+            ));
+        }
+        if std::fs::symlink_metadata(self.cx.path(file)).is_ok() {
+            return Err(Diagnostic::error(
+                "Target generated file already exists",
+                format!(
+                    "Generated configuration is written to a new file only, and {} is there already. Name another file, or \
+                     move what is in this one elsewhere and delete it.",
+                    file.display()
+                ),
+            ));
+        }
+        Ok(())
+    }
+
+    fn write_generated(&self, plan: &Plan, file: &Path) -> Result<(), Diagnostic> {
+        let text = engine::generate::file(&plan.generated);
+        let created = std::fs::OpenOptions::new().write(true).create_new(true).open(self.cx.path(file));
+        created.and_then(|mut f| f.write_all(text.as_bytes())).map_err(|e| {
+            Diagnostic::error(
+                "Failed to create target generated file",
+                format!("Generated configuration cannot be written to {}: {e}.", file.display()),
+            )
+        })
     }
 
     fn save_plan(&self, plan: &Plan, store: &Store, out: &Path) -> Result<(), Diagnostics> {

@@ -3,6 +3,7 @@
 
 pub(crate) mod decode;
 mod files;
+pub mod imports;
 pub mod manifest;
 pub mod model;
 mod module;

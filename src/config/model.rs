@@ -151,6 +151,8 @@ pub struct ResourceBlock {
     pub connection: Option<Body>,
     /// The `check` block that this data source is nested in.
     pub check: Option<Str>,
+    /// Named by an `import` block alone: there is no block, and its configuration is to be generated.
+    pub generated: bool,
 }
 
 impl ResourceBlock {
@@ -277,6 +279,7 @@ pub struct Import {
     pub id: Expr,
     pub for_each: Option<Expr>,
     pub provider: Option<LocalProviderConfig>,
+    pub provider_range: Option<Range>,
 }
 
 /// Where an import goes: a resource and the key expression of each step that has one.

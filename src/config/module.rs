@@ -3,7 +3,8 @@
 
 use super::decode::{self, Cx, terraform::TerraformBlock};
 use super::files;
-use super::model::{Module, ResourceBlock};
+use super::imports;
+use super::model::{Import, Module, ResourceBlock};
 use super::names;
 use crate::addr::{Mode, Resource};
 use crate::diag::{Diagnostics, Range, Sources};
@@ -52,6 +53,7 @@ pub(super) fn load(
     let mut module = builder.module;
     let mut problems = std::mem::take(&mut module.reference_problems);
     names::resolve(&mut module, &mut problems);
+    imports::declare_targets(&mut module);
     module.reference_problems = problems;
     Some(module)
 }
@@ -359,9 +361,11 @@ impl Builder<'_> {
         let m = &mut self.module;
         let used = m.resources.values().map(|r| &r.provider.name);
         let configured = m.provider_configs.keys().map(|p| &p.name);
-        let imported = m.imports.iter().filter_map(|i| i.provider.as_ref()).map(|p| &p.name);
+        let undeclared =
+            |i: &&Import| i.to.resource.module.is_root() && !m.resources.contains_key(&i.to.resource.resource);
+        let imported: Vec<Str> = m.imports.iter().filter(undeclared).map(|i| imports::provider_of(i).name).collect();
         let passed = m.calls.values().flat_map(|c| c.providers.iter().flatten()).map(|p| &p.parent.name);
-        let names: IndexSet<Str> = used.chain(configured).chain(imported).chain(passed).cloned().collect();
+        let names: IndexSet<Str> = used.chain(configured).chain(&imported).chain(passed).cloned().collect();
         for name in names {
             m.required_providers.entry(name.clone()).or_insert_with(|| super::model::ProviderRequirement {
                 source: crate::addr::Provider::implied(&name.to_lowercase()),

@@ -65,7 +65,8 @@ impl Symbols for Module {
         slot(self.calls.get_index_of(name))
     }
     fn resource(&self, resource: &Resource) -> Option<Slot> {
-        self.resource_slot(resource)
+        let (slot, _, block) = self.resources.get_full(resource)?;
+        (!block.generated).then_some(slot as Slot)
     }
     fn keys(&self, resource: Slot) -> Keys {
         self.resources.get_index(resource as usize).map_or(Keys::Single, |(_, r)| keys(&r.repetition))
@@ -176,6 +177,11 @@ pub(super) fn resolve(module: &mut Module, problems: &mut Diagnostics) {
             r.expr(e, none);
         }
         r.expr(&mut import.id, allowed);
+        if import.for_each.is_none() && import.to.fixed.is_none() {
+            let detail = "Without \"for_each\", the address of an import must be written out: its keys are constants.";
+            r.problems.error("Invalid expression", detail, import.to.traversal.range());
+            continue;
+        }
         for step in &mut import.to.traversal.steps {
             if let StepKind::Index(key) = &mut step.kind {
                 r.expr(key, allowed);

@@ -2,8 +2,8 @@
 //! provider configuration each name in a module means.
 
 use super::model::{Config, LocalProviderConfig, Module, ModuleCall, ModuleNode, PassedProvider, ProviderRequirement};
-use super::module;
 use super::version::{Constraints, Version};
+use super::{imports, module};
 use crate::addr::{self, AbsProviderConfig, Provider};
 use crate::diag::{Diagnostic, Diagnostics, Failure, Range, Sources};
 use crate::lang::suggest::did_you_mean;
@@ -211,6 +211,7 @@ impl Loader<'_, '_> {
     fn check_tree(&mut self, root: &mut Node, given: &[LocalProviderConfig]) {
         let mut defaults = BTreeMap::new();
         let m = root.module.clone();
+        imports::check(&m, &self.options.sources, self.diags);
         for (name, requirement) in &m.required_providers {
             let default = absolute(addr::Module::root(), &requirement.source, None);
             defaults.insert(requirement.source.clone(), default.clone());
@@ -436,6 +437,9 @@ fn check_versions(nodes: &[&ModuleNode], version: &Version, diags: &mut Diagnost
 fn reference_problems(nodes: &[&ModuleNode]) -> Diagnostics {
     let mut problems = Diagnostics::new();
     let mut seen = HashSet::new();
+    if let Some(root) = nodes.first() {
+        imports::problems(root, &mut problems);
+    }
     for node in nodes {
         let address = Arc::as_ptr(&node.module);
         if seen.insert(address) {

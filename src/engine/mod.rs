@@ -11,6 +11,7 @@ pub mod events;
 pub mod execution;
 mod executor;
 mod expand;
+pub mod generate;
 mod import;
 mod look;
 pub mod moved;
@@ -85,6 +86,8 @@ pub struct PlanOptions {
     pub force_replace: Vec<ResourceInstance>,
     /// Imports besides those of `import` blocks.
     pub imports: Vec<(ResourceInstance, String)>,
+    /// Make configuration for imported objects that have none; messages about it name this file.
+    pub generate: Option<String>,
     /// Root variables given from outside, converted to their types.
     pub variables: BTreeMap<Str, Value>,
     /// For `plantimestamp()`, RFC 3339.
@@ -281,6 +284,7 @@ pub async fn plan_evaluated(
         targets,
         moved,
         forget: moved::Forget::from_config(config),
+        generate: options.generate.clone(),
     };
     let planner = Planner::new(input, state);
     let phase = if destroy { Phase::PlanDestroy } else { Phase::Plan };
@@ -299,12 +303,14 @@ pub async fn plan_evaluated(
     let mut work = planner.finish();
     work.changes.sort_by(|a, b| (&a.addr, a.deposed).cmp(&(&b.addr, b.deposed)));
     work.drift.sort_by(|a, b| (&a.addr, a.deposed).cmp(&(&b.addr, b.deposed)));
+    work.generated.sort_by_key(|g| (g.import.file.0, g.import.start));
     let relevant_attributes = relevant::attributes(&program, &walk.runtime, &work.changes, &outputs, destroy);
     let plan = Plan {
         mode: options.mode,
         variables: options.variables.clone(),
         changes: work.changes,
         drift: work.drift,
+        generated: work.generated,
         outputs,
         prior_state: work.state,
         previous_state,
@@ -364,7 +370,7 @@ pub async fn import(
         for name in addr.module.module().0.iter() {
             node = node.and_then(|n| n.children.get(n.module.calls.get_index_of(name)?));
         }
-        node.is_some_and(|n| n.module.resources.contains_key(&addr.resource))
+        node.and_then(|n| n.module.resources.get(&addr.resource)).is_some_and(|b| !b.generated)
     };
     if !declared {
         return Err(Diagnostic::error(

@@ -2,6 +2,7 @@
 //! saves it; nothing here computes.
 
 use crate::addr::{AbsProviderConfig, ConfigResource, Provider, ResourceInstance, Target};
+use crate::engine::generate::Generated;
 use crate::plugin::Private;
 use crate::state::{CheckResult, DeposedKey, State};
 use gpuform_schema::schema::Schema;
@@ -154,6 +155,9 @@ pub struct Plan {
     pub changes: Vec<ResourceChange>,
     /// Changes made outside of gpuform, found by refreshing. `after` is what is there now.
     pub drift: Vec<ResourceChange>,
+    /// Configuration made for imported objects, in the order of their `import` blocks. Saved plans have it only with
+    /// the changes.
+    pub generated: Vec<Generated>,
     pub outputs: BTreeMap<Str, OutputChange>,
     /// The state after refreshing, moves applied: what the changes start from.
     pub prior_state: State,

@@ -452,6 +452,17 @@ impl SavedPlan {
         Ok(needed.into_iter().collect())
     }
 
+    /// Adds the configuration that was generated for imported objects to the files, as applying needs it.
+    pub fn include_generated(&mut self) {
+        let generated: String =
+            self.head.changes.iter().filter_map(|c| c.generated.as_deref()).map(|block| format!("{block}\n")).collect();
+        if !generated.is_empty() {
+            let names = (0..).map(|n| format!("generated_{n}.tf"));
+            let name = names.into_iter().find(|n| !self.files.contains_key(n)).unwrap_or_default();
+            self.files.insert(name, generated.into_bytes());
+        }
+    }
+
     /// Decodes the plan with the schemas of its resource types.
     ///
     /// # Errors
@@ -529,6 +540,7 @@ impl SavedPlan {
                 .collect::<Fallible<_>>()?,
             changes,
             drift,
+            generated: Vec::new(),
             outputs: h
                 .outputs
                 .iter()

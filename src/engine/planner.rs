@@ -1,6 +1,8 @@
 //! The planner: compares what is wanted with what is there, one resource block at a time, and asks providers what
 //! each instance needs. It changes nothing but its own copy of the state, which it brings up to date by reading.
 
+mod generated;
+
 use crate::addr::{AbsResource, ConfigResource, InstanceKey, Mode, ResourceInstance};
 use crate::config::model::{Repetition, ResourceBlock};
 use crate::diag::{Diagnostic, Diagnostics};
@@ -13,7 +15,7 @@ use crate::engine::schedule::Outcome;
 use crate::engine::stored::{self, Keep, TypeInfo};
 use crate::engine::targets::Targets;
 use crate::engine::walk::{Configured, ResourceStep, Walk};
-use crate::engine::{import, objects};
+use crate::engine::{generate, import, objects};
 use crate::lang::syntax::Slot;
 use crate::plugin::{PlanRequest, PlanResponse, Provider, ReadRequest};
 use crate::state::{DeposedKey, ObjectState, ObjectStatus, State};
@@ -40,6 +42,8 @@ pub struct PlannerInput {
     pub moved: HashMap<ResourceInstance, ResourceInstance>,
     /// Resources that `removed` blocks say to forget.
     pub forget: crate::engine::moved::Forget,
+    /// Make configuration for imported objects that have none; messages about it name this file.
+    pub generate: Option<String>,
 }
 
 /// Plans the resources of a walk.
@@ -54,6 +58,7 @@ pub struct Work {
     pub state: State,
     pub changes: Vec<ResourceChange>,
     pub drift: Vec<ResourceChange>,
+    pub generated: Vec<generate::Generated>,
     /// Where in `changes` the changes of a block are.
     by_block: HashMap<(ModuleId, Slot), Vec<usize>>,
     /// Resources (in module instances) whose block was planned; the rest of the state has no configuration.
@@ -89,8 +94,14 @@ struct Prior {
 
 impl Planner {
     pub fn new(input: PlannerInput, state: State) -> Planner {
-        let work =
-            Work { state, changes: Vec::new(), drift: Vec::new(), by_block: HashMap::new(), seen: HashSet::new() };
+        let work = Work {
+            state,
+            changes: Vec::new(),
+            drift: Vec::new(),
+            generated: Vec::new(),
+            by_block: HashMap::new(),
+            seen: HashSet::new(),
+        };
         Planner { input, work: Mutex::new(work) }
     }
 
@@ -129,15 +140,18 @@ impl Planner {
         let program = walk.program().clone();
         let block = program.resource_block(m, slot);
         let meta = program.resource_meta(m, slot);
+        if block.generated && self.input.mode == PlanMode::Normal {
+            return self.generated(walk, m, slot).await;
+        }
         let (Some(code), Some(configured)) = (&meta.block, walk.provider(meta.provider)) else {
             // The configuration of a provider without instances of its module is never evaluated.
-            return walk.runtime.instances(m).is_empty();
+            return block.generated || walk.runtime.instances(m).is_empty();
         };
         let info = TypeInfo::new(block.addr.ty.clone(), code.schema.clone());
-        let imports = if block.mode() == Mode::Managed && self.input.mode != PlanMode::Destroy {
-            import::wanted(walk, &self.input.imports, m, slot)
-        } else {
-            Some(HashMap::new())
+        let imports = match (block.mode(), self.input.mode) {
+            (Mode::Managed, PlanMode::Normal) => import::wanted(walk, &self.input.imports, m, slot),
+            (Mode::Managed, PlanMode::RefreshOnly) => Some(self.input.imports.iter().cloned().collect()),
+            _ => Some(HashMap::new()),
         };
         let Some(imports) = imports else { return false };
         if refers_to_itself(walk, code, block, slot) {

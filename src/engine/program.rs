@@ -453,6 +453,9 @@ impl Builder<'_> {
                 let Some(provider) = running.get(provider_addr) else { continue };
                 let key = (Arc::as_ptr(&module), slot as Slot, provider_addr.clone());
                 let compiled = self.blocks.entry(key).or_insert_with(|| {
+                    // Configuration that is not made yet cannot be wrong.
+                    let mut unwritten = Diagnostics::new();
+                    let diags = if block.generated { &mut unwritten } else { &mut *diags };
                     compile_resource(block, &module, &**provider, provider_addr, &mut layouts, diags)
                 });
                 self.program.modules[m].resources[slot].block = compiled.clone();

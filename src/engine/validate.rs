@@ -9,7 +9,7 @@ use crate::engine::runtime::{Kind, Repeat, combine};
 use crate::engine::schedule::Outcome;
 use crate::engine::stored::TypeInfo;
 use crate::engine::walk::{ResourceStep, Walk};
-use crate::engine::{checks::Checkable, objects};
+use crate::engine::{checks::Checkable, import, objects};
 use crate::lang::syntax::Slot;
 use async_trait::async_trait;
 use gpuform_schema::{Marks, Value};
@@ -23,11 +23,15 @@ impl ResourceStep for Validator {
         let program = walk.program().clone();
         let block = program.resource_block(m, slot);
         let meta = program.resource_meta(m, slot);
+        let imported = block.mode() != Mode::Managed || import::wanted(walk, &[], m, slot).is_some();
+        if block.generated {
+            return if imported { Outcome::Done } else { Outcome::Failed };
+        }
         let (Some(code), Some(configured)) = (&meta.block, walk.provider(meta.provider)) else {
             return Outcome::Failed;
         };
         let info = TypeInfo::new(block.addr.ty.clone(), code.schema.clone());
-        let mut ok = true;
+        let mut ok = imported;
         for run in walk.runtime.instances(m) {
             let Some(repeats) = walk.repeats(&block.repetition, run) else {
                 ok = false;

@@ -1,6 +1,8 @@
 //! The dependency lock file `.terraform.lock.hcl`: which version of each provider was chosen, and the hashes by which
 //! its package is recognised.
 
+mod edit;
+
 use crate::addr::Provider;
 use crate::config::version::{Constraints, Version};
 use crate::diag::{Diagnostic, Diagnostics, Range, Result, Sources};
@@ -127,7 +129,7 @@ impl LockFile {
         self.providers.iter().map(|(p, l)| (p.to_string(), l.version.clone())).collect()
     }
 
-    /// The file's text.
+    /// The text of a new file.
     pub fn to_text(&self) -> String {
         let mut out = String::from(
             "# This file is maintained automatically by \"terraform init\".\n# Manual edits may be lost in future updates.\n",
@@ -157,9 +159,12 @@ impl LockFile {
     /// # Errors
     /// The file cannot be written.
     pub fn write(&self, path: &Path) -> Result<bool> {
-        let text = self.to_text();
-        if std::fs::read_to_string(path).is_ok_and(|old| old == text) {
-            return Ok(false);
+        let mut text = self.to_text();
+        if let Ok(old) = std::fs::read_to_string(path) {
+            text = edit::update(&old, &text);
+            if old == text {
+                return Ok(false);
+            }
         }
         crate::state::backend::local::replace_file(path, text.as_bytes(), None).map_err(|e| {
             Box::new(Diagnostic::error("Lock file cannot be written", format!("{}: {e}.", path.display())))

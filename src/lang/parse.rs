@@ -257,4 +257,6 @@ fn template_expr(parts: Vec<TemplatePart>, range: Range) -> Expr {
 }
 
 #[cfg(test)]
+mod oracle;
+#[cfg(test)]
 mod tests;

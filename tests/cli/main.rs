@@ -8,5 +8,6 @@ mod crash;
 mod demo;
 mod disk;
 mod fmt;
+mod generate;
 mod install;
 mod workflow;

@@ -61,7 +61,7 @@ impl Apply {
 
     async fn saved(&self, cx: &mut Context, file: &Path, variables: &[VariableArg]) -> Exit {
         let view = super::operation_view(cx, &self.common.look);
-        let saved = match read_plan(cx, file) {
+        let mut saved = match read_plan(cx, file) {
             Ok(s) => s,
             Err(d) => {
                 view.diagnostics(&d);
@@ -80,6 +80,7 @@ impl Apply {
             );
             return FAILED;
         }
+        saved.include_generated();
         let same = check_selections(cx, &saved);
         let opened = same.and_then(|()| Project::from_plan(cx, &saved, variables));
         let operation = match super::finish_opening(cx, view, opened) {

@@ -45,7 +45,11 @@ impl Plan {
         {
             return exit;
         }
-        let command = PlanCommand { out: self.out.as_deref(), detailed_exitcode: self.detailed_exitcode };
+        let command = PlanCommand {
+            out: self.out.as_deref(),
+            detailed_exitcode: self.detailed_exitcode,
+            generate: self.generate_config_out.as_deref().filter(|p| !p.as_os_str().is_empty()),
+        };
         operation.plan(&self.planning, &self.lock, &self.files, command).await
     }
 }

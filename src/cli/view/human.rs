@@ -224,6 +224,13 @@ impl OperationView for Human {
         let _ = std::io::stdout().lock().write_all(text.as_bytes());
     }
 
+    fn generated(&self, file: &str) {
+        self.say(&format!(
+            "\nConfiguration of the imported objects was written to {file}. Look through it, and edit it or move it to where it \
+             belongs."
+        ));
+    }
+
     fn waiting_for_lock(&self) {
         self.say("Somebody else holds the lock of the state. Waiting for it...");
     }

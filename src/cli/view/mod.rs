@@ -24,6 +24,11 @@ pub trait OperationView: Events {
     /// The finished plan, which is partial where there were errors. `next` says what the user will do with it.
     fn plan(&self, plan: &Plan, config: &Config, next: Next<'_>);
 
+    /// Configuration of imported objects was written to a file.
+    fn generated(&self, file: &str) {
+        let _ = file;
+    }
+
     /// A saved plan is about to be applied, without having been shown by this command.
     fn changes(&self, plan: &Plan) {
         let _ = plan;

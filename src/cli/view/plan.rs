@@ -222,7 +222,7 @@ fn change(c: &ResourceChange, paint: Paint, out: &mut String) {
     if let Some(i) = c.importing.as_ref().filter(|_| c.action != Action::NoOp) {
         let _ = writeln!(out, "  # (imported from \"{}\")", i.id);
     }
-    if c.generated_config.is_some() {
+    if c.generated_config.is_some() && c.action == Action::NoOp {
         out.push_str("  # (config will be generated)\n");
     }
     body(c, c.action, paint, out);
@@ -271,6 +271,7 @@ fn body(c: &ResourceChange, action: Action, paint: Paint, out: &mut String) {
         paint,
         forces: &c.required_replace,
         deleting: matches!(action, Action::Delete),
+        whole: c.importing.is_some(),
     };
     writer.block(&c.schema.block, before, after, 6, &Path::root());
     *out = writer.out;
@@ -293,7 +294,7 @@ pub fn summary(plan: &Plan, paint: Paint) -> String {
 
 fn outputs(changes: &[(&str, &OutputChange)], paint: Paint, out: &mut String) {
     let width = changes.iter().map(|(n, _)| n.chars().count()).max().unwrap_or(0);
-    let mut writer = Writer { out: std::mem::take(out), paint, forces: &[], deleting: false };
+    let mut writer = Writer { out: std::mem::take(out), paint, forces: &[], deleting: false, whole: false };
     for (name, o) in changes {
         let mark = match o.action {
             Action::Create => Mark::Add,

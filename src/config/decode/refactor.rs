@@ -296,7 +296,9 @@ impl Cx<'_> {
     pub fn import(&mut self, block: Block) -> Option<Import> {
         let range = block.header_range;
         let mut content = self.content(block.body, &IMPORT);
-        let provider = content.take("provider").and_then(|a| self.provider_ref(a.expr, "provider"));
+        let provider = content.take("provider");
+        let provider_range = provider.as_ref().map(|a| a.expr.range);
+        let provider = provider.and_then(|a| self.provider_ref(a.expr, "provider"));
         let for_each = content.take("for_each").map(|a| a.expr);
         let to = content.take("to");
         let id = content.take("id");
@@ -307,7 +309,7 @@ impl Cx<'_> {
             }
             None => return None,
         };
-        Some(Import { range, to: to?, to_range, id: id?.expr, for_each, provider })
+        Some(Import { range, to: to?, to_range, id: id?.expr, for_each, provider, provider_range })
     }
 
     fn import_to(&mut self, a: Attribute) -> Option<ImportTo> {

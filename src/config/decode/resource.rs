@@ -3,6 +3,7 @@
 
 use super::{Cx, label};
 use crate::addr::{Mode, Resource};
+use crate::config::imports::implied_provider;
 use crate::config::model::{Lifecycle, LocalProviderConfig, Provisioner, Repetition, ResourceBlock};
 use crate::lang::body::{BodySchema, Content};
 use crate::lang::resolve::resource_ref;
@@ -61,6 +62,7 @@ impl Cx<'_> {
             provisioners: Vec::new(),
             connection: None,
             check: None,
+            generated: false,
         };
         self.resource_blocks(&mut resource, blocks);
         resource
@@ -83,8 +85,7 @@ impl Cx<'_> {
         ty: &str,
         written: Option<Attribute>,
     ) -> (LocalProviderConfig, Option<crate::diag::Range>) {
-        let prefix = ty.split_once('_').map_or(ty, |(prefix, _)| prefix);
-        let implied = LocalProviderConfig { name: prefix.into(), alias: None };
+        let implied = implied_provider(ty);
         let range = written.as_ref().map(|a| a.expr.range);
         (written.and_then(|a| self.provider_ref(a.expr, "provider")).unwrap_or(implied), range)
     }

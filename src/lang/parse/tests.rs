@@ -20,7 +20,7 @@ fn shape(text: &str) -> String {
     }
 }
 
-fn tree(e: &Expr) -> String {
+pub(super) fn tree(e: &Expr) -> String {
     use crate::lang::syntax::{Step, StepKind};
     fn all<'a>(items: impl IntoIterator<Item = &'a Expr>) -> String {
         items.into_iter().map(tree).collect::<Vec<_>>().join(" ")

@@ -324,6 +324,7 @@ mod tests {
             variables: BTreeMap::new(),
             changes: vec![replacement(); 10_000],
             drift: Vec::new(),
+            generated: Vec::new(),
             outputs: BTreeMap::new(),
             prior_state: State::default(),
             previous_state: State::default(),

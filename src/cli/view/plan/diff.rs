@@ -1,8 +1,8 @@
 //! The difference between two values as lines of text: what is added, removed, changed, and a little of what stays
 //! for orientation. Sensitive parts are never shown.
 
-use crate::addr::quote;
 use crate::lang::parse::is_identifier;
+use crate::lang::render::quoted as quote;
 use gpuform_schema::schema::{Attribute, AttributeType, Block, NestedBlock, Nesting};
 use gpuform_schema::{Marks, Path, Step, Str, Type, Value};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -55,6 +55,8 @@ pub struct Writer<'a> {
     pub forces: &'a [Path],
     /// The whole object goes: values are shown with `-> null`.
     pub deleting: bool,
+    /// What stays is shown as well, as for objects that are imported.
+    pub whole: bool,
 }
 
 /// Attributes that are shown even where they do not change.
@@ -111,10 +113,10 @@ impl Writer<'_> {
             let (b, n) = (part(before, name), part(after, name));
             let mark = mark_of(&b, &n);
             if mark == Mark::Keep {
-                if b.is_null() {
+                if b.is_null() && !(self.whole && a.write_only) {
                     continue;
                 }
-                if !LANDMARKS.contains(&&**name) {
+                if !self.whole && !LANDMARKS.contains(&&**name) {
                     hidden += 1;
                     continue;
                 }
@@ -185,7 +187,7 @@ impl Writer<'_> {
         for (key, b, n) in pairs(nested.nesting, before, after) {
             let (b, n) = (b.unwrap_or_else(Value::null), n.unwrap_or_else(Value::null));
             let mark = mark_of(&b, &n);
-            if mark == Mark::Keep {
+            if mark == Mark::Keep && !self.whole {
                 hidden += 1;
                 continue;
             }
@@ -231,7 +233,7 @@ impl Writer<'_> {
         for (key, x, y) in pairs(b.nesting, before, after) {
             let (x, y) = (x.unwrap_or_else(Value::null), y.unwrap_or_else(Value::null));
             let mark = mark_of(&x, &y);
-            if mark == Mark::Keep {
+            if mark == Mark::Keep && (x.is_null() || !self.whole) {
                 hidden += usize::from(!x.is_null());
                 continue;
             }
