@@ -79,7 +79,11 @@ pub fn quote(s: &str) -> String {
                 out.push(c);
                 out.push(c);
             }
-            c => out.push(c),
+            c if crate::lang::render::is_visible(c) => out.push(c),
+            c => {
+                let code = u32::from(c);
+                out.push_str(&if code < 0x1_0000 { format!("\\u{code:04x}") } else { format!("\\U{code:08x}") });
+            }
         }
     }
     out.push('"');

@@ -68,7 +68,12 @@ impl SourceFile {
         let prefix = &self.text[self.line_starts[line] as usize..byte as usize];
         // A byte order mark is no column of the first line.
         let prefix = prefix.strip_prefix('\u{feff}').unwrap_or(prefix);
-        let column = unicode_segmentation::UnicodeSegmentation::graphemes(prefix, true).count() as u32 + 1;
+        let column = if prefix.is_ascii() {
+            prefix.len()
+        } else {
+            unicode_segmentation::UnicodeSegmentation::graphemes(prefix, true).count()
+        };
+        let column = column as u32 + 1;
         Pos { line: line as u32 + 1, column, byte }
     }
 

@@ -117,6 +117,14 @@ fn unquote(s: &str) -> Result<(String, usize), ParseError> {
                 Some('r') => out.push('\r'),
                 Some('t') => out.push('\t'),
                 Some(c @ ('"' | '\\')) => out.push(c),
+                Some(selector @ ('u' | 'U')) => {
+                    let digits: String =
+                        chars.by_ref().take(if selector == 'u' { 4 } else { 8 }).map(|(_, c)| c).collect();
+                    match u32::from_str_radix(&digits, 16).ok().and_then(char::from_u32) {
+                        Some(c) => out.push(c),
+                        None => return err("Unknown escape sequence in an instance key."),
+                    }
+                }
                 _ => return err("Unknown escape sequence in an instance key."),
             },
             '$' | '%' if s[i + 1..].starts_with(c) && s[i + 2..].starts_with('{') => {

@@ -126,7 +126,7 @@ fn record_path(data_dir: &Path) -> PathBuf {
 
 fn initialized(data_dir: &Path) -> Result<LocalConfig, Diagnostics> {
     let path = record_path(data_dir);
-    let Ok(bytes) = std::fs::read(&path) else { return Ok(LocalConfig::default()) };
+    let Ok(bytes) = crate::input::read(&path) else { return Ok(LocalConfig::default()) };
     let json: serde_json::Value = serde_json::from_slice(&bytes).map_err(|e| {
         Diagnostics::from(Diagnostic::error(
             "Backend record cannot be read",

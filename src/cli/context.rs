@@ -85,10 +85,12 @@ pub struct Context {
     /// Cancelled by the first interrupt.
     pub stop: CancellationToken,
     pub abort: Abort,
+    /// Whether objects are being changed right now, which an interrupt must not cut short.
+    pub applying: Arc<AtomicBool>,
 }
 
 impl Context {
-    pub fn new(env: Environment, original_dir: PathBuf, dir: PathBuf, stop: CancellationToken) -> Context {
+    pub fn new(env: Environment, original_dir: PathBuf, dir: PathBuf) -> Context {
         let terminal = std::io::stdout().is_terminal();
         let width = terminal_size::terminal_size().map_or(80, |(w, _)| usize::from(w.0));
         let color = terminal && env.get("NO_COLOR").is_none() && env.get("TERM") != Some("dumb");
@@ -98,7 +100,8 @@ impl Context {
             original_dir,
             sources: Sources::default(),
             style: Style { color, width, terminal },
-            stop,
+            stop: CancellationToken::new(),
+            applying: Arc::default(),
             abort: Abort::default(),
         }
     }
@@ -127,10 +130,8 @@ impl Context {
             return w.to_owned();
         }
         let file = self.data_dir().join("environment");
-        match std::fs::read_to_string(file) {
-            Ok(name) if !name.trim().is_empty() => name.trim().to_owned(),
-            _ => "default".to_owned(),
-        }
+        let name = crate::input::read(&file).ok().and_then(|bytes| String::from_utf8(bytes).ok());
+        name.map(|n| n.trim().to_owned()).filter(|n| !n.is_empty()).unwrap_or_else(|| "default".to_owned())
     }
 
     pub fn place(&self) -> Place {

@@ -18,6 +18,10 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use context::{Abort, Context, Environment};
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 /// What a command ends with: its exit code.
@@ -108,11 +112,10 @@ pub fn main() -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
-    let stop = CancellationToken::new();
-    let mut context = Context::new(env, original, dir, stop.clone());
+    let mut context = Context::new(env, original, dir);
     context.style.color &= !args::no_color(&matches);
     let code = runtime.block_on(async {
-        watch_interrupts(stop, context.abort.clone());
+        watch_interrupts(context.stop.clone(), context.abort.clone(), context.applying.clone());
         dispatch(&mut context, cli.command, &matches).await
     });
     runtime.shutdown_background();
@@ -146,32 +149,56 @@ async fn dispatch(cx: &mut Context, command: Command, matches: &clap::ArgMatches
     }
 }
 
-/// The first interrupt stops gracefully: what runs may finish and is recorded. The second ends the program at once;
-/// the journal then says what was under way. A command without a journal says itself what it leaves (see [`Abort`]).
-fn watch_interrupts(stop: CancellationToken, abort: Abort) {
+/// How long planning, or anything else that changes no objects, may take to notice an interrupt.
+const GRACE: Duration = Duration::from_secs(3);
+
+/// The first interrupt stops gracefully: operations that run may finish and are recorded. Where nothing is being changed
+/// it ends the program soon, also in the middle of a long evaluation. The second ends it at once; the journal then says
+/// what was under way. A command without a journal says itself what it leaves (see [`Abort`]).
+fn watch_interrupts(stop: CancellationToken, abort: Abort, applying: Arc<AtomicBool>) {
     tokio::spawn(async move {
         let mut seen = 0;
         let Ok(mut term) = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) else { return };
+        let mut deadline = None;
         loop {
             tokio::select! {
                 r = tokio::signal::ctrl_c() => if r.is_err() { return },
                 _ = term.recv() => {}
+                () = tokio::time::sleep_until(deadline.unwrap_or_else(Instant::now)), if deadline.is_some() => {
+                    deadline = None;
+                    if !applying.load(Ordering::SeqCst) {
+                        eprintln!("\nStopped. No objects were changed.");
+                        std::process::exit(i32::from(FAILED));
+                    }
+                    continue;
+                }
             }
             seen += 1;
             if seen == 2 && abort.request() {
                 eprintln!("\nTwo interrupts received. Stopping at once; what exists is listed.");
                 continue;
             }
+            let changing = applying.load(Ordering::SeqCst);
             if seen > 1 {
                 eprintln!(
-                    "\nStopped at once. Operations that were under way are in the journal; the next command says more."
+                    "{}",
+                    if changing {
+                        "\nStopped at once. Operations that were under way are in the journal; the next command says more."
+                    } else {
+                        "\nStopped at once. No objects were changed."
+                    }
                 );
                 std::process::exit(i32::from(FAILED));
             }
-            eprintln!(
-                "\nInterrupt received. Waiting for running operations to finish; a second interrupt stops at once (then \
-                 the journal tells the next run what was under way)."
-            );
+            if changing {
+                eprintln!(
+                    "\nInterrupt received. Waiting for running operations to finish; a second interrupt stops at once (then \
+                     the journal tells the next run what was under way)."
+                );
+            } else {
+                eprintln!("\nInterrupt received. Stopping.");
+                deadline = Some(Instant::now() + GRACE);
+            }
             stop.cancel();
         }
     });

@@ -17,6 +17,7 @@ use crate::state::store::{LockRequest, Store};
 use std::io::Write as _;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 /// A state opened for a command, and what to do with it.
 pub struct Operation<'a> {
@@ -113,7 +114,7 @@ impl Operation<'_> {
         }
         let session = self.session(p.parallelism);
         let (plan, mut diags) = engine::plan(&session, &self.project.config, store.state(), &options).await;
-        let Some(plan) = plan else { return self.fail(diags) };
+        let Some(plan) = plan.filter(|_| !self.cx.stop.is_cancelled()) else { return self.fail(diags) };
         let generated = command.generate.filter(|_| !plan.generated.is_empty());
         if let Some(file) = generated {
             diags.push(Diagnostic::warning(
@@ -240,7 +241,7 @@ impl Operation<'_> {
         }
         let session = self.session(p.parallelism);
         let (plan, diags) = engine::plan(&session, &self.project.config, store.state(), &self.options(p)).await;
-        let Some(plan) = plan else { return self.fail(diags) };
+        let Some(plan) = plan.filter(|_| !self.cx.stop.is_cancelled()) else { return self.fail(diags) };
         if kind != Kind::Refresh {
             self.view.plan(&plan, &self.project.config, Next::Apply);
         } else if store.state().is_empty() {
@@ -386,6 +387,7 @@ impl Operation<'_> {
         store: &mut Store,
         kind: Kind,
     ) -> Exit {
+        self.cx.applying.store(true, Ordering::SeqCst);
         let journal = match store.begin() {
             Ok(j) => j,
             Err(d) => return self.fail(d),

@@ -54,8 +54,8 @@ pub(crate) struct Parsed {
 /// Reads and parses a file of either syntax; `name` is how messages call it. `None` if it cannot be read.
 pub(crate) fn read(path: &Path, name: &str, sources: &Sources, diags: &mut Diagnostics) -> Option<Parsed> {
     let too_large = || std::io::Error::other("it is too large");
-    let bytes =
-        std::fs::metadata(path).and_then(|m| if m.len() > MAX_SIZE { Err(too_large()) } else { std::fs::read(path) });
+    let bytes = std::fs::metadata(path)
+        .and_then(|m| if m.len() > MAX_SIZE { Err(too_large()) } else { crate::input::read(path) });
     match bytes {
         Ok(bytes) => Some(parse_bytes(&bytes, name, sources, diags)),
         Err(e) => {

@@ -49,7 +49,7 @@ impl Manifest {
                 format!("The record of installed modules, {}, could not be read: {e}. Run init again.", path.display());
             Box::new(Diagnostic::error("Failed to read module manifest file", detail))
         };
-        let bytes = match std::fs::read(&path) {
+        let bytes = match crate::input::read(&path) {
             Ok(bytes) => bytes,
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Manifest::default()),
             Err(e) => return Err(failed(&e)),

@@ -125,7 +125,7 @@ impl Collector<'_> {
     }
 
     fn file(&mut self, path: &Path, name: &str) {
-        let bytes = match std::fs::read(path) {
+        let bytes = match crate::input::read_argument(path) {
             Ok(b) => b,
             Err(e) => {
                 let what =

@@ -297,7 +297,7 @@ pub async fn plan_evaluated(
     ephemeral::close_all(&walk).await;
     let outputs = output_changes(&walk, &previous_state, options.mode);
     if session.stop.is_cancelled() {
-        walk.report_all(executor::stopped());
+        walk.report(Diagnostic::error("Execution halted", "Planning was interrupted. Nothing was changed."));
     }
     diags.extend(walk.take_diagnostics());
     let mut work = planner.finish();

@@ -13,6 +13,7 @@ use crate::engine::providers::ProviderPool;
 use crate::engine::runtime::{ModuleRun, Repeat, Runtime};
 use crate::engine::schedule::{self, Outcome};
 use crate::engine::substitutes::Substitutes;
+use crate::lang::limits;
 use crate::lang::scope::Scope;
 use crate::lang::syntax::{Expr, Slot};
 use crate::plugin::Provider;
@@ -211,10 +212,13 @@ impl Walk {
         ok
     }
 
-    /// Evaluates an expression; a failure is reported.
+    /// Evaluates an expression; what is wrong with it is reported.
     pub fn eval(&self, e: &Expr, scope: &dyn Scope) -> Option<Value> {
-        let result = e.eval(scope);
-        self.diagnostics().take(result)
+        let mut diags = Diagnostics::new();
+        let value = e.eval_in(scope, None, &mut diags);
+        let failed = !diags.is_empty();
+        self.diagnostics().extend(diags);
+        (!failed).then_some(value)
     }
 
     // ---- variables
@@ -395,6 +399,13 @@ impl Walk {
             self.eval(&o.expr, &scope)
         };
         let Some(value) = value else { return self.phase.is_destroy() };
+        if run.addr.is_root()
+            && let Err(e) = limits::check_storable(&value)
+        {
+            let detail = format!("The value of this output is refused: {e}.");
+            self.report(Diagnostic::error("Infinite number", detail).at(o.expr.range));
+            return false;
+        }
         let marks = value.deep_marks();
         if run.addr.is_root() && !self.phase.is_destroy() {
             if marks.contains(Marks::EPHEMERAL) {

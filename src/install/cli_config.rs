@@ -59,7 +59,7 @@ fn pattern_matches(pattern: &str, provider: &Provider) -> bool {
 
 /// Reads the file at `path`; relative paths in it start from the working directory, `~` from `home`.
 pub fn load(path: &Path, home: Option<&Path>, sources: &Sources, diags: &mut Diagnostics) -> CliConfig {
-    let bytes = match std::fs::read(path) {
+    let bytes = match crate::input::read(path) {
         Ok(b) => b,
         Err(e) => {
             diags.warning(

@@ -35,7 +35,7 @@ pub struct Locked {
 /// Reads the file; an absent one is empty. Everything must have the form in which [`LockFile::write`] writes it.
 pub fn read(path: &Path, sources: &Sources, diags: &mut Diagnostics) -> LockFile {
     let mut lock = LockFile::default();
-    let bytes = match std::fs::read(path) {
+    let bytes = match crate::input::read(path) {
         Ok(b) => b,
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => return lock,
         Err(e) => {

@@ -5,7 +5,7 @@
 use gpuform_schema::number::Number;
 use gpuform_schema::path::{Path, Step};
 use gpuform_schema::types::Type;
-use gpuform_schema::value::{Refinement, Str, Unknown, Value};
+use gpuform_schema::value::{Marks, Refinement, Str, Unknown, Value};
 use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 
@@ -247,7 +247,17 @@ impl Conversion {
 
     fn convert(&mut self, value: &Value, to: &Type) -> Result<Value, ConvertError> {
         match (value, to) {
-            (Value::Marked(m), to) => Ok(self.convert(&m.value, to)?.with_marks(m.marks)),
+            (Value::Marked(m), to) => {
+                let depth = self.path.0.len();
+                let converted = self.convert(&m.value, to).map_err(|mut e| {
+                    if m.marks.contains(Marks::SENSITIVE) {
+                        // The keys inside may be secret too.
+                        e.path.0.truncate(depth);
+                    }
+                    e
+                })?;
+                Ok(converted.with_marks(m.marks))
+            }
             (v, Type::Dynamic) => Ok(v.clone()),
             (Value::Null(t), to) => {
                 check(t, to, Mode::Unsafe, &self.path)?;

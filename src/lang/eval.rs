@@ -12,11 +12,13 @@ pub use mention::{compact, mentions};
 
 use crate::diag::{Diagnostic, Diagnostics, Range, Result};
 use crate::lang::convert::convert;
+use crate::lang::limits;
 use crate::lang::ops::{self, OpError};
 use crate::lang::scope::{EmptyScope, Locals, Scope};
 use crate::lang::syntax::{BinaryOp, Expr, ExprKind, Target, Traversal, UnaryOp};
 use crate::lang::visit::Met;
 use gpuform_schema::{Marks, Type, Value};
+use std::cell::Cell;
 
 /// Where evaluation happens and how much it says.
 #[derive(Clone, Copy)]
@@ -25,6 +27,8 @@ struct Cx<'a> {
     locals: Option<&'a Locals<'a>>,
     /// Nobody will read the failures (`can`, an arm not taken): do not spend time on their wording.
     quiet: bool,
+    /// How often loops may still go around.
+    turns: &'a Cell<u64>,
 }
 
 impl Expr {
@@ -44,7 +48,18 @@ impl Expr {
     /// The value of the expression where `locals` are defined too. Each problem is added to `diags`; after any, the
     /// value is of no use but its type may be.
     pub fn eval_in(&self, scope: &dyn Scope, locals: Option<&Locals>, diags: &mut Diagnostics) -> Value {
-        Cx { scope, locals, quiet: false }.eval(self, diags)
+        let before = diags.len();
+        let value = Cx { scope, locals, quiet: false, turns: &Cell::new(limits::MAX_PARTS) }.eval(self, diags);
+        // What a reference gives was checked where it was made.
+        let made_here = !matches!(self.kind, ExprKind::Literal(_) | ExprKind::Traversal(_));
+        if made_here
+            && diags.len() == before
+            && let Err(e) = limits::check(&value)
+        {
+            diags.error("Value too large", format!("The value of this expression is refused: {e}."), self.range);
+            return Value::unknown(Type::Dynamic);
+        }
+        value
     }
 
     /// The value of an expression that may hold neither references nor function calls. `None` after errors.
@@ -83,6 +98,23 @@ impl<'a> Cx<'a> {
     /// The same place with one more local variable.
     fn with(self, frame: &'a Locals<'a>) -> Cx<'a> {
         Cx { locals: Some(frame), ..self }
+    }
+
+    /// Takes one turn of a loop; false after an error, because there were too many.
+    fn turn(self, at: Range, diags: &mut Diagnostics) -> bool {
+        match self.turns.get() {
+            0 => false,
+            1 => {
+                self.turns.set(0);
+                let detail = format!("The loops of one expression may go around {} times.", limits::MAX_PARTS);
+                diags.error("Too many iterations", detail, at);
+                false
+            }
+            left => {
+                self.turns.set(left - 1);
+                true
+            }
+        }
     }
 
     fn quietly(self) -> Cx<'a> {

@@ -7,6 +7,7 @@ pub mod eval;
 pub mod format;
 pub mod functions;
 pub mod json_syntax;
+pub mod limits;
 pub mod ops;
 pub mod parse;
 pub mod reference;

@@ -3,6 +3,7 @@
 //! them. Functions that need an operator (`contains`, `index`) call it too.
 
 use crate::lang::convert::{self, convert, described};
+use crate::lang::limits;
 use crate::lang::suggest::did_you_mean;
 use crate::lang::syntax::{BinaryOp, UnaryOp};
 use gpuform_schema::number::Number;
@@ -435,7 +436,8 @@ pub fn index(collection: &Value, key: &Value) -> Result<Value> {
         _ => None,
     };
     let Some(part) = part else {
-        return Err(invalid(&no_such_part(v, &key, number_given)));
+        let secret = (marks | key_marks).contains(Marks::SENSITIVE);
+        return Err(invalid(&no_such_part(v, &key, number_given, secret)));
     };
     // The name of an attribute is not a secret.
     Ok(part.with_marks(if of_object { marks } else { marks | key_marks }))
@@ -451,8 +453,14 @@ fn unknown_part(ty: &Type, key: &Value) -> Option<Value> {
     }
 }
 
-fn no_such_part(v: &Value, key: &Value, number_given: bool) -> String {
+/// Why there is no part with this key. Of a secret, the key is not told, nor how many elements there are.
+fn no_such_part(v: &Value, key: &Value, number_given: bool, secret: bool) -> String {
     match key {
+        Value::Number(n) if secret && n.is_integer() && !n.is_negative() => "There is no such element.".into(),
+        Value::String(_) if secret && !number_given => match v {
+            Value::Map(_) => "There is no element with this key, which is sensitive.".into(),
+            _ => "There is no attribute with this name, which is sensitive.".into(),
+        },
         Value::Number(n) if n.is_negative() => "An index must not be negative.".into(),
         Value::Number(n) if !n.is_integer() => "An index must be a whole number.".into(),
         Value::Number(_) => match v.element_count() {
@@ -612,7 +620,12 @@ impl TemplateBuilder {
             OpError::new("Invalid template interpolation value", detail).operand(part)
         })?;
         match string {
-            Value::String(s) if !self.unknown => self.text.push_str(&s),
+            Value::String(s) if !self.unknown => {
+                if self.text.len() + s.len() > limits::MAX_TEXT {
+                    return Err(OpError::new("String too long", limits::text_too_long()).operand(part));
+                }
+                self.text.push_str(&s);
+            }
             Value::String(_) => {}
             _ => self.unknown = true,
         }

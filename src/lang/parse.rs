@@ -16,14 +16,27 @@ use std::borrow::Cow;
 /// the tree within its stack.
 pub const MAX_NESTING: u32 = 200;
 
-/// How many binary operators may follow each other without parentheses (each makes the tree one level deeper).
+/// How many operators may follow each other without parentheses (each makes the tree one level deeper).
 pub const MAX_OPERATORS: u32 = 1000;
+
+/// How many splat operators may follow one term.
+const MAX_SPLATS: u32 = 50;
+
+/// How many errors of one text are told. A file with more of them is surely no configuration.
+const MAX_ERRORS: usize = 50;
 
 /// Parses a file. Where the text is wrong, errors are added and the body holds what could be understood, with
 /// unknown values in place of broken expressions.
 pub fn parse_file(text: &str, file: FileId, diags: &mut Diagnostics) -> NativeBody {
-    let mut p = Parser::new(text, file, 0, Start::Normal, diags);
-    p.file()
+    let mut found = Diagnostics::new();
+    let body = Parser::new(text, file, 0, Start::Normal, &mut found).file();
+    let more = found.len() > MAX_ERRORS;
+    diags.extend(found.into_iter().take(MAX_ERRORS));
+    if more {
+        let detail = format!("Only the first {MAX_ERRORS} syntax errors of this file are shown.");
+        diags.error("Too many errors", detail, Range::new(file, 0, 0));
+    }
+    body
 }
 
 /// Parses one expression that makes up the whole text, which begins at byte `offset` of the file.

@@ -127,11 +127,26 @@ fn write_heredoc(out: &mut String, s: &str, indent: usize) {
     for line in s.split('\n') {
         out.push('\n');
         spaces(out, indent);
-        out.push_str(line);
+        write_line(out, line);
     }
     out.push('\n');
     spaces(out, indent);
     out.push_str(&marker);
+}
+
+/// One line of a text. Control characters that might forge what is around it are escaped; those that only stand for
+/// blanks and bells are left as they are.
+fn write_line(out: &mut String, line: &str) {
+    for c in line.chars() {
+        if c.is_control() && !matches!(c, '\t' | '\r' | '\u{7}' | '\u{b}' | '\u{c}') {
+            let _ = match u32::from(c) {
+                code @ 0..0x80 => write!(out, "\\x{code:02x}"),
+                code => write!(out, "\\u{code:04x}"),
+            };
+        } else {
+            out.push(c);
+        }
+    }
 }
 
 /// Letters, marks, numbers, punctuation and symbols: what is shown as it is.
@@ -274,6 +289,11 @@ mod tests {
     #[test]
     fn invisible_characters_are_escaped() {
         assert_eq!(quoted("é\u{200d}\u{1}\u{e0001}\t${x}"), "\"é\\u200d\\x01\\U000e0001\\t${x}\"");
+    }
+
+    #[test]
+    fn heredocs_cannot_hold_control_sequences() {
+        assert_eq!(value(&Value::string("a\n\tb\u{1b}[31m\r\n")), "<<EOT\na\n\tb\\x1b[31m\r\n\nEOT");
     }
 
     #[test]

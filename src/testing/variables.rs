@@ -74,7 +74,7 @@ impl FromOutside {
     }
 
     fn file(&mut self, path: &Path, name: &str, sources: &Sources, diags: &mut Diagnostics) {
-        let bytes = match std::fs::read(path) {
+        let bytes = match crate::input::read(path) {
             Ok(bytes) => bytes,
             Err(e) => {
                 let detail = format!("The variables file {name} could not be read: {e}.");

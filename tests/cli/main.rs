@@ -9,5 +9,6 @@ mod demo;
 mod disk;
 mod fmt;
 mod generate;
+mod hostile;
 mod install;
 mod workflow;

@@ -187,7 +187,7 @@ pub fn read_plan(cx: &Context, file: &Path) -> Result<SavedPlan, Diagnostics> {
         )
         .into());
     }
-    let bytes = std::fs::read(&path).map_err(|e| {
+    let bytes = crate::input::read_argument(&path).map_err(|e| {
         Diagnostics::from(Diagnostic::error("Failed to load plan file", format!("{}: {e}.", file.display())))
     })?;
     plan_file::read(&bytes, &file.display().to_string()).map_err(Diagnostics::from)

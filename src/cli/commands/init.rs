@@ -237,7 +237,7 @@ impl Init {
     }
 
     fn file_arguments(&self, cx: &Context, name: &str) -> Result<Vec<(String, String)>, Diagnostics> {
-        let bytes = std::fs::read(cx.path(name)).map_err(|e| {
+        let bytes = crate::input::read_argument(&cx.path(name)).map_err(|e| {
             Diagnostics::from(Diagnostic::error("Backend configuration file cannot be read", format!("{name}: {e}.")))
         })?;
         let mut diags = Diagnostics::new();

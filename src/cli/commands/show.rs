@@ -57,7 +57,7 @@ impl Show {
 
     async fn file(&self, cx: &Context, path: &Path) -> Result<String, Diagnostics> {
         let full = cx.path(path);
-        let bytes = std::fs::read(&full).map_err(|e| {
+        let bytes = crate::input::read_argument(&full).map_err(|e| {
             Diagnostics::from(Diagnostic::error("Failed to load file", format!("{}: {e}.", path.display())))
         })?;
         if !plan_file::is_plan(&bytes) {

@@ -279,7 +279,7 @@ async fn push(cx: &Context, path: &std::path::Path, force: bool, lock: &Lock) ->
         std::io::Read::read_to_end(&mut std::io::stdin().lock(), &mut all).map_err(fail)?;
         all
     } else {
-        std::fs::read(cx.path(path)).map_err(fail)?
+        crate::input::read_argument(&cx.path(path)).map_err(fail)?
     };
     let Some(state) = file::read(&bytes, &path.display().to_string())? else {
         return Err(Diagnostic::error("State is empty", "There is nothing in the file that could be stored.").into());

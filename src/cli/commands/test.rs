@@ -91,6 +91,8 @@ impl Test {
         };
         let pool = Arc::new(ProviderPool::new(Arc::new(factory)));
         let programs = TestPrograms::new(cx)?;
+        // Runs create objects, and an interrupt lets them be destroyed again.
+        cx.applying.store(true, std::sync::atomic::Ordering::SeqCst);
         let inputs = Inputs {
             suite: &suite,
             filter: &self.filter,

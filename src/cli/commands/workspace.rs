@@ -138,7 +138,7 @@ async fn new(cx: &Context, name: &str, state: Option<PathBuf>, lock: &Lock) -> R
     let initial = match state {
         None => None,
         Some(path) => {
-            let bytes = std::fs::read(cx.path(&path))
+            let bytes = crate::input::read_argument(&cx.path(&path))
                 .or_else(|e| fail("State cannot be read", format!("{}: {e}.", path.display())))?;
             file::read(&bytes, &path.display().to_string())?
         }

@@ -2,7 +2,9 @@
 //! what to do.
 
 use crate::cli::context::Style;
+use crate::cli::view::visible;
 use crate::diag::{Diagnostic, Diagnostics, Kind, Severity, Sources};
+use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::io::Write as _;
 
@@ -37,7 +39,7 @@ fn compact(diags: &Diagnostics, sources: &Sources, style: Style) -> String {
     let paint = |code: &'static str| if style.color { code } else { "" };
     let mut out = format!("{}{}Warnings:{}\n\n", paint(BOLD), paint(YELLOW), paint(RESET));
     for d in diags {
-        let _ = write!(out, "- {}", d.summary);
+        let _ = write!(out, "- {}", visible::text(&d.summary));
         if let Some(at) = d.subject {
             let place = sources.describe(at);
             let line = place.split(',').next().unwrap_or(&place).replacen(':', " line ", 1);
@@ -84,18 +86,18 @@ pub fn render(d: &Diagnostic, sources: &Sources, style: Style) -> String {
         Severity::Warning => (YELLOW, "Warning"),
     };
     let (color, bold, reset) = (paint(color), paint(BOLD), paint(RESET));
-    let mut body = format!("{bold}{color}{word}: {reset}{bold}{}{reset}\n", d.summary);
+    let mut body = format!("{bold}{color}{word}: {reset}{bold}{}{reset}\n", visible::text(&d.summary));
     if d.subject.is_some() || d.address.is_some() {
         body.push('\n');
     }
     if let Some(address) = &d.address {
-        let _ = writeln!(body, "  with {address},");
+        let _ = writeln!(body, "  with {},", visible::text(address));
     }
     snippet(d, sources, style, &mut body);
     if !d.detail.is_empty() {
         body.push('\n');
         let width = if style.terminal { style.width.saturating_sub(4).max(40) } else { usize::MAX };
-        for paragraph in d.detail.lines() {
+        for paragraph in visible::text(&d.detail).lines() {
             wrap(paragraph, width, &mut body);
         }
     }
@@ -115,28 +117,25 @@ fn snippet(d: &Diagnostic, sources: &Sources, style: Style, out: &mut String) {
     let end = file.pos(subject.end);
     let context = d.context.filter(|c| c.file == subject.file).map(|c| file.pos(c.start).line);
     let inside = context.filter(|l| *l != start.line).map(|l| {
-        let header = file.line(l).trim().trim_end_matches('{').trim_end().to_owned();
-        format!(", in {header}")
+        let header = file.line(l).trim().trim_end_matches('{').trim_end();
+        format!(", in {}", visible::text(&beginning(header, CONTEXT)))
     });
-    let _ = writeln!(out, "  on {} line {}{}:", file.name, start.line, inside.unwrap_or_default());
+    let name = visible::text(&file.name);
+    let _ = writeln!(out, "  on {name} line {}{}:", start.line, inside.unwrap_or_default());
     for line in start.line..=end.line.min(start.line + 3) {
         let text = file.line(line);
         let line_start = subject_offset(&file.text, text);
         let from = (subject.start as usize).saturating_sub(line_start).min(text.len());
         let to = (subject.end as usize).saturating_sub(line_start).min(text.len());
-        let parts = (text.get(..from), text.get(from..to), text.get(to..));
-        match parts {
-            (Some(a), Some(b), Some(c)) if !b.is_empty() && style.color => {
-                let _ = writeln!(out, "{line:>4}: {a}{}{b}{}{c}", paint(UNDERLINE), paint(RESET));
-            }
-            (Some(a), Some(b), Some(_)) if !b.is_empty() && end.line == start.line && from > 0 => {
-                let _ = writeln!(out, "{line:>4}: {text}");
-                let pad: String = a.chars().map(|c| if c == '\t' { '\t' } else { ' ' }).collect();
-                let _ = writeln!(out, "      {pad}{}", "^".repeat(b.chars().count()));
-            }
-            _ => {
-                let _ = writeln!(out, "{line:>4}: {text}");
-            }
+        let [a, b, c] = around(text, from, to);
+        if !b.is_empty() && style.color {
+            let _ = writeln!(out, "{line:>4}: {a}{}{b}{}{c}", paint(UNDERLINE), paint(RESET));
+            continue;
+        }
+        let _ = writeln!(out, "{line:>4}: {a}{b}{c}");
+        if !b.is_empty() && end.line == start.line && from > 0 {
+            let pad: String = a.chars().map(|c| if c == '\t' { '\t' } else { ' ' }).collect();
+            let _ = writeln!(out, "      {pad}{}", "^".repeat(b.chars().count()));
         }
     }
     if d.function.is_some() || !d.values.is_empty() {
@@ -146,8 +145,35 @@ fn snippet(d: &Diagnostic, sources: &Sources, style: Style, out: &mut String) {
             let _ = writeln!(out, "    {dim}│{reset} while calling {f}(…)");
         }
         for v in &d.values {
-            let _ = writeln!(out, "    {dim}│{reset} {}{}{} {}", paint(BOLD), v.traversal, reset, v.statement);
+            let (traversal, statement) = (visible::text(&v.traversal), visible::text(&v.statement));
+            let _ = writeln!(out, "    {dim}│{reset} {}{traversal}{reset} {statement}", paint(BOLD));
         }
+    }
+}
+
+/// How many characters of a long line are shown before and after the marked part.
+const CONTEXT: usize = 100;
+
+/// A line before, inside and after the marked part, safe to print. Of a long line only what is near that part.
+fn around(line: &str, from: usize, to: usize) -> [Cow<'_, str>; 3] {
+    let (Some(a), Some(b), Some(c)) = (line.get(..from), line.get(from..to), line.get(to..)) else {
+        return [visible::text(line), "".into(), "".into()];
+    };
+    if line.len() <= 4 * CONTEXT {
+        return [a, b, c].map(visible::text);
+    }
+    let a = match a.char_indices().rev().nth(CONTEXT) {
+        Some((at, _)) => Cow::Owned(format!("…{}", a.get(at..).unwrap_or_default())),
+        None => a.into(),
+    };
+    [a, beginning(b, 2 * CONTEXT), beginning(c, CONTEXT)].map(|part| visible::text(&part).into_owned().into())
+}
+
+/// The first characters of a text, and an ellipsis where it goes on.
+fn beginning(text: &str, most: usize) -> Cow<'_, str> {
+    match text.char_indices().nth(most) {
+        Some((at, _)) => format!("{}…", text.get(..at).unwrap_or_default()).into(),
+        None => text.into(),
     }
 }
 
@@ -207,6 +233,15 @@ mod tests {
 ╵
 ";
         assert_eq!(render(&d, &sources, PLAIN), expected);
+    }
+
+    #[test]
+    fn of_a_long_line_only_the_part_around_the_error_is_shown() {
+        let sources = Sources::default();
+        let file = sources.add("main.tf", format!("{}bad{}", "a".repeat(50_000), "\u{1b}[31m".repeat(10_000)));
+        let text = render(&Diagnostic::error("E", "").at(Range::new(file, 50_000, 50_003)), &sources, PLAIN);
+        assert!(text.len() < 2000 && text.contains("aabad\\x1b[31m") && text.contains("^^^"), "{text}");
+        assert!(!text.contains('\u{1b}'));
     }
 
     #[test]

@@ -4,7 +4,7 @@
 use crate::addr::ResourceInstance;
 use crate::cli::context::{Context, Style};
 use crate::cli::view::plan::diff::Paint;
-use crate::cli::view::{Kind, Next, OperationView, diagnostics, plan, state};
+use crate::cli::view::{Kind, Next, OperationView, diagnostics, plan, state, visible};
 use crate::config::model::Config;
 use crate::diag::{Diagnostics, Sources};
 use crate::engine::events::{Event, Events, IdentifiedBy};
@@ -150,7 +150,7 @@ fn clock(d: Duration) -> String {
 }
 
 fn id_suffix(id: Option<&IdentifiedBy>) -> String {
-    id.map(|i| format!(" [{}={}]", i.key, i.value)).unwrap_or_default()
+    id.map(|i| format!(" [{}={}]", i.key, visible::text(&i.value))).unwrap_or_default()
 }
 
 fn name(addr: &ResourceInstance, deposed: Option<DeposedKey>) -> String {
@@ -190,7 +190,7 @@ impl Events for Human {
                 self.say(&format!("{} ({provisioner}): {line}", self.bold(&addr.to_string())));
             }
             Event::ImportStart { addr, id } => {
-                self.say(&self.bold(&format!("{addr}: Preparing import... [id={id}]")));
+                self.say(&self.bold(&format!("{addr}: Preparing import... [id={}]", visible::text(id))));
             }
             Event::ApplyBegins { operations } => {
                 if self.style.terminal && operations > 1 {

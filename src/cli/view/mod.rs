@@ -9,6 +9,7 @@ pub mod plan;
 pub mod state;
 pub mod stream;
 pub mod test;
+mod visible;
 
 use crate::config::model::Config;
 use crate::diag::Diagnostics;

@@ -5,6 +5,7 @@ pub mod diff;
 
 use crate::addr::{AbsResource, ResourceInstance};
 use crate::cli::context::Style;
+use crate::cli::view::visible::{self, padded};
 use crate::cli::view::{Next, copies};
 use crate::config::model::Config;
 use crate::engine::plan::{Action, ActionReason, OutputChange, Plan, PlanMode, RelevantAttribute, ResourceChange};
@@ -220,7 +221,7 @@ fn change(c: &ResourceChange, paint: Paint, out: &mut String) {
         let _ = writeln!(out, "  # (moved from {})", c.prev_addr);
     }
     if let Some(i) = c.importing.as_ref().filter(|_| c.action != Action::NoOp) {
-        let _ = writeln!(out, "  # (imported from \"{}\")", i.id);
+        let _ = writeln!(out, "  # (imported from \"{}\")", visible::text(&i.id));
     }
     if c.generated_config.is_some() && c.action == Action::NoOp {
         out.push_str("  # (config will be generated)\n");
@@ -301,7 +302,7 @@ fn outputs(changes: &[(&str, &OutputChange)], paint: Paint, out: &mut String) {
             Action::Delete => Mark::Remove,
             _ => Mark::Change,
         };
-        let label = format!("{name:<width$} = ");
+        let label = format!("{} = ", padded(name, width));
         writer.deleting = mark == Mark::Remove;
         let hide = |v: &Value| {
             let v = diff::untyped(v);

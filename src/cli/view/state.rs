@@ -3,6 +3,7 @@
 use crate::addr::{Resource, ResourceInstance};
 use crate::cli::context::Style;
 use crate::cli::view::copies;
+use crate::cli::view::visible::padded;
 use crate::lang::render;
 use crate::state::{Attributes, InstanceState, ObjectState, OutputValue, State};
 use gpuform_schema::{Marks, Path, Str, Value, json};
@@ -83,6 +84,6 @@ fn attributes(resource: &Resource, v: &Value, sensitive: &[Path], out: &mut Stri
     let width = shown.iter().map(|(n, _)| n.chars().count()).max().unwrap_or(0);
     for (name, v) in shown {
         let text = render::value(v).replace('\n', "\n    ");
-        let _ = writeln!(out, "    {name:<width$} = {text}");
+        let _ = writeln!(out, "    {} = {text}", padded(name, width));
     }
 }

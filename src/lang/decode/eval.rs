@@ -6,6 +6,7 @@ use super::{AttributeDecoder, BlockDecoder, BlocksDecoder, Decoder, Dynamic, Ite
 use crate::diag::{Diagnostic, Diagnostics, Range};
 use crate::lang::convert::{convert, described};
 use crate::lang::eval::mentions;
+use crate::lang::limits;
 use crate::lang::scope::{Locals, Scope};
 use crate::lang::syntax::Expr;
 use gpuform_schema::schema::Nesting;
@@ -92,6 +93,13 @@ impl AttributeDecoder {
         let before = diags.len();
         let value = self.expr.eval_in(place.scope, place.locals, diags);
         if diags.len() > before {
+            return Value::unknown(slot.ty.clone());
+        }
+        if let Err(e) = limits::check_storable(&value) {
+            let detail = format!("This value cannot be used for the argument \"{name}\": {e}.");
+            let mut d = Diagnostic::error("Infinite number", detail).at(self.expr.range).context(self.range);
+            d.values = mentions(&self.expr, place.scope, place.locals);
+            diags.push(d);
             return Value::unknown(slot.ty.clone());
         }
         let converted = match &slot.constraint {

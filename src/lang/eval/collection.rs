@@ -115,6 +115,10 @@ impl Cx<'_> {
         };
         let mut state = Loop { marks: items.marks, known: true, made };
         items.each(&mut |k, v| {
+            if !self.turn(expr.range, diags) {
+                state.known = false;
+                return;
+            }
             let value = Locals { parent: self.locals, name: &f.value_var, value: v };
             match &f.key_var {
                 Some(name) => {

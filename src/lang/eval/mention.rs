@@ -12,6 +12,9 @@ use std::fmt::Write;
 /// How many references a diagnostic mentions at most.
 const LIMIT: usize = 20;
 
+/// How many characters of a string are shown.
+const LONGEST: usize = 1000;
+
 /// The references in an expression and what their values are, sorted by reference. Sensitive values are left out.
 pub fn mentions(expr: &Expr, scope: &dyn Scope, locals: Option<&Locals>) -> Vec<MentionedValue> {
     let mut found = BTreeMap::new();
@@ -104,7 +107,12 @@ pub fn compact(value: &Value) -> String {
         Value::Null(_) => "null".into(),
         Value::Bool(b) => b.to_string(),
         Value::Number(n) => n.to_string(),
-        Value::String(s) => crate::addr::quote(s),
+        Value::String(s) => match s.char_indices().nth(LONGEST) {
+            Some((end, _)) => {
+                format!("a string that begins with {}", crate::addr::quote(s.get(..end).unwrap_or_default()))
+            }
+            None => crate::addr::quote(s),
+        },
         Value::Unknown(u) => format!("a {}, known only after apply", u.ty.friendly_name()),
         Value::Object(o) => match &o.names[..] {
             [] => "object with no attributes".into(),

@@ -2,7 +2,7 @@
 
 use super::Cx;
 use super::collection::Iterable;
-use crate::diag::Diagnostics;
+use crate::diag::{Diagnostics, Range};
 use crate::lang::ops::TemplateBuilder;
 use crate::lang::scope::Locals;
 use crate::lang::syntax::{Expr, TemplatePart};
@@ -55,8 +55,10 @@ impl Cx<'_> {
         let (chosen, marks) = self.condition(condition, expr, diags);
         out.mark(marks);
         match chosen {
-            Some(true) => append(out, &self.string(then, expr, diags)),
-            Some(false) => append(out, &self.string(otherwise, expr, diags)),
+            Some(chosen) => {
+                let text = self.string(if chosen { then } else { otherwise }, expr, diags);
+                self.append(out, &text, condition.range, expr, diags);
+            }
             None => {
                 // Either may come: the marks of both count.
                 for arm in [then, otherwise] {
@@ -86,8 +88,12 @@ impl Cx<'_> {
         };
         let mut joined = TemplateBuilder::new();
         joined.mark(items.marks);
-        let mut known = true;
+        let (mut known, mut stopped) = (true, false);
         items.each(&mut |k, v| {
+            if stopped || !self.turn(collection.range, diags) {
+                (known, stopped) = (false, true);
+                return;
+            }
             let item = Locals { parent: self.locals, name: value, value: v };
             let text = match key {
                 Some(name) => {
@@ -99,19 +105,32 @@ impl Cx<'_> {
                 None => self.with(&item).string(body, expr, diags),
             };
             known &= text.is_known();
-            append(&mut joined, &text);
+            stopped |= !self.append(&mut joined, &text, collection.range, expr, diags);
+            known &= !stopped;
         });
         if known {
-            append(out, &joined.finish());
+            self.append(out, &joined.finish(), collection.range, expr, diags);
         } else {
             out.mark(joined.finish().marks());
             out.unknown();
         }
     }
-}
 
-/// Appends a string, which cannot fail.
-fn append(out: &mut TemplateBuilder, string: &Value) {
-    let appended = out.value(string);
-    debug_assert!(appended.is_ok());
+    /// Appends a string; false after an error, because the whole gets too long.
+    fn append(
+        self,
+        out: &mut TemplateBuilder,
+        string: &Value,
+        at: Range,
+        expr: &Expr,
+        diags: &mut Diagnostics,
+    ) -> bool {
+        match out.value(string) {
+            Ok(()) => true,
+            Err(e) => {
+                self.fail_op(diags, expr, at, e);
+                false
+            }
+        }
+    }
 }

@@ -11,7 +11,7 @@ use gpuform_schema::value::{Str, Value};
 use md5::Md5;
 use sha1::{Digest, Sha1};
 use sha2::{Sha256, Sha512};
-use std::io;
+use std::io::{self, Read};
 use std::path::PathBuf;
 
 functions! {
@@ -174,14 +174,17 @@ fn clean(path: &str) -> String {
 }
 
 fn read(ctx: &FunctionContext, path: &str) -> Result<Vec<u8>, String> {
-    let full = locate(ctx, path)?;
-    std::fs::read(&full).map_err(|e| match e.kind() {
+    crate::input::read(&locate(ctx, path)?).map_err(|e| unreadable(path, &e))
+}
+
+fn unreadable(path: &str, e: &io::Error) -> String {
+    match e.kind() {
         io::ErrorKind::NotFound => format!(
             "there is no file {path:?}; files that another resource makes cannot be read, since functions run before"
         ),
         io::ErrorKind::IsADirectory => format!("{path:?} is a folder"),
         _ => format!("{path:?} cannot be read: {e}"),
-    })
+    }
 }
 
 fn content(ctx: &FunctionContext, path: &str) -> Result<Vec<u8>, FunctionError> {
@@ -195,5 +198,17 @@ fn text(ctx: &FunctionContext, path: &str) -> Result<String, FunctionError> {
 }
 
 fn hash<H: Digest>(ctx: &FunctionContext, path: &str) -> Result<Vec<u8>, FunctionError> {
-    Ok(H::digest(read(ctx, path).map_err(FunctionError::call)?).to_vec())
+    let failed = |e: io::Error| FunctionError::call(unreadable(path, &e));
+    let full = locate(ctx, path).map_err(FunctionError::call)?;
+    let (file, most) = crate::input::open(&full).map_err(failed)?;
+    let mut file = file.take(most);
+    let (mut hash, mut part) = (H::new(), vec![0; 64 << 10]);
+    loop {
+        match file.read(&mut part) {
+            Ok(0) => return Ok(hash.finalize().to_vec()),
+            Ok(n) => hash.update(part.get(..n).unwrap_or_default()),
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            Err(e) => return Err(failed(e)),
+        }
+    }
 }

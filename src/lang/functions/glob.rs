@@ -3,7 +3,10 @@
 
 use std::collections::HashSet;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+
+/// How many folders a pattern may lead through.
+const MAX_FOLDERS: usize = 100_000;
 
 /// The files under `base` that a pattern fits, relative to `base`; a folder that cannot be read has none.
 pub(super) fn files(base: &Path, pattern: &str) -> Result<Vec<String>, String> {
@@ -21,8 +24,11 @@ pub(super) fn files(base: &Path, pattern: &str) -> Result<Vec<String>, String> {
     for name in names {
         parts.push(if name == "**" { Part::Folders } else { Part::Name(parse(name)?) });
     }
-    let mut search = Search { found: HashSet::new(), open: Vec::new() };
+    let mut search = Search { found: HashSet::new(), folders: 0 };
     search.walk(base, "", &parts);
+    if search.folders > MAX_FOLDERS {
+        return Err(format!("leads through more than {MAX_FOLDERS} folders; links that lead back may be the cause"));
+    }
     Ok(search.found.into_iter().collect())
 }
 
@@ -164,8 +170,9 @@ fn fits_char(piece: &Piece, c: char) -> bool {
 
 struct Search {
     found: HashSet<String>,
-    /// The folders on the way down, to notice links that lead back.
-    open: Vec<PathBuf>,
+    /// How many folders were looked in. Links that lead back are followed, as Terraform does, until the system finds
+    /// that there are too many in a name; several of them make more names than can be looked at.
+    folders: usize,
 }
 
 impl Search {
@@ -184,11 +191,10 @@ impl Search {
                 }
             },
             Part::Folders => {
-                let Ok(real) = dir.canonicalize() else { return };
-                if self.open.contains(&real) {
+                self.folders += 1;
+                if self.folders > MAX_FOLDERS {
                     return;
                 }
-                self.open.push(real);
                 self.walk(dir, prefix, rest);
                 for name in entries(dir) {
                     let (path, relative) = (dir.join(&name), join(prefix, &name));
@@ -198,7 +204,6 @@ impl Search {
                         self.visit(&path, &relative, rest);
                     }
                 }
-                self.open.pop();
             }
         }
     }

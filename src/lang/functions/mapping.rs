@@ -98,15 +98,18 @@ functions! {
         let mut marks = Marks::NONE;
         let mut merged: BTreeMap<Str, Value> = BTreeMap::new();
         let mut types: Vec<Type> = Vec::new();
-        let mut known = true;
+        let (mut known, mut open) = (true, false);
         for map in &maps.0 {
             let (v, own) = map.0.unmark();
             marks |= own;
             let ty = v.ty();
+            open |= ty.is_dynamic();
             match (v, &ty) {
                 (Value::Null(_), Type::Dynamic) => {}
                 (_, Type::Map(_) | Type::Object(_)) => {}
                 (Value::Unknown(_), Type::Dynamic) => known = false,
+                // After an argument without a type Terraform no longer checks types, only elements.
+                (v, _) if open && v.element_count() == Some(0) => continue,
                 (_, ty) => {
                     let message = format!("all arguments must be maps or objects, but one is {}", described(ty));
                     return Err(FunctionError::call(message));

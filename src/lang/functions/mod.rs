@@ -26,15 +26,13 @@ mod yaml;
 mod yaml_writer;
 
 use crate::lang::convert::{ConvertError, convert};
+use crate::lang::limits::{self, MAX_TEXT};
 use gpuform_schema::number::Number;
 use gpuform_schema::types::Type;
 use gpuform_schema::value::{Marks, Value};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::LazyLock;
-
-/// The longest string that a function makes out of shorter ones, in bytes.
-const MAX_TEXT: usize = 64 << 20;
 
 /// A built-in function.
 pub struct Function {
@@ -278,6 +276,7 @@ fn whole(name: &str, n: &Number) -> Result<i64, String> {
 
 /// The value as `jsonencode` writes it.
 fn json_text(value: &Value) -> Result<String, String> {
+    limits::check(value)?;
     let mut out = String::new();
     gpuform_schema::json::encode_untyped(value, &mut out).map_err(|e| e.to_string())?;
     Ok(out)

@@ -68,11 +68,12 @@ functions! {
         let length = i64::from(prefix.length).checked_add(newbits).and_then(|n| u32::try_from(n).ok());
         let length = length
             .filter(|n| *n <= prefix.width)
-            .ok_or_else(|| FunctionError::call(format!("the range {prefix} has no room for {newbits} more bits")))?;
-        let added = u32::try_from(newbits).unwrap_or(0);
-        let fits = |n: &u128| !netnum.is_negative() && (added >= 128 || *n >> added == 0);
+            .ok_or_else(|| FunctionError::call(format!("a prefix of {} bits cannot get longer by {newbits}", prefix.length)))?;
+        // Where the prefix gets shorter, Terraform puts the number in front of what is left of it.
+        let room = if newbits < 0 { length } else { u32::try_from(newbits).unwrap_or(0) };
+        let fits = |n: &u128| !netnum.is_negative() && (room >= 128 || *n >> room == 0);
         let number = big(&netnum).filter(fits).ok_or_else(|| {
-            FunctionError::call(format!("the number of the subnet must be whole and fit {newbits} bits"))
+            FunctionError::call(format!("the number of the subnet must be whole and fit {room} bits"))
         })?;
         let base = prefix.base | number.checked_shl(prefix.width - length).unwrap_or(0);
         Ok(Prefix { base, length, ..prefix }.to_string())

@@ -83,6 +83,9 @@ functions! {
         if !falling && limit < start {
             return Err(FunctionError::argument(1, "with a positive step it must be greater than the start"));
         }
+        if step.is_zero() && start < limit {
+            return Err(FunctionError::call("the step must not be zero"));
+        }
         let mut numbers = Vec::new();
         let mut next = start;
         while if falling { next > limit } else { next < limit } {

@@ -55,6 +55,9 @@ functions! {
                             out.push_str(&separator);
                         }
                         out.push_str(s);
+                        if out.len() > MAX_TEXT {
+                            return Err(FunctionError::call("the result would be too large"));
+                        }
                     }
                     Value::Null(_) => {
                         return Err(FunctionError::argument(

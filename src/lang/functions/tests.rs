@@ -137,3 +137,20 @@ fn errors_do_not_quote_sensitive_arguments() {
         assert!(!error.message.contains("hunter2"), "{}", error.message);
     }
 }
+
+#[test]
+fn a_step_of_zero_is_named_and_links_that_lead_back_are_followed_to_a_limit() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("a"), "").unwrap();
+    std::os::unix::fs::symlink(".", dir.path().join("loop")).unwrap();
+    let context =
+        FunctionContext { base_dir: dir.path(), home: None, plan_timestamp: None, impure: true, templates: None };
+    let call = |name: &str, args: Vec<Value>| super::lookup(name).unwrap().call(args, &context);
+    let error = call("range", [1, 5, 0].map(Value::number).to_vec()).unwrap_err();
+    assert!(error.message.contains("must not be zero"), "{}", error.message);
+    // Linux follows 40 links in a name.
+    let found = call("fileset", vec![".".into(), "**".into()]).unwrap();
+    assert_eq!(found.element_count(), Some(41));
+    std::os::unix::fs::symlink(".", dir.path().join("again")).unwrap();
+    assert!(call("fileset", vec![".".into(), "**".into()]).unwrap_err().message.contains("links"));
+}

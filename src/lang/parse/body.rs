@@ -1,7 +1,7 @@
 //! Bodies: arguments and blocks.
 
 use super::scan::{T, Token};
-use super::{Broken, Parsed, Parser};
+use super::{Broken, MAX_ERRORS, Parsed, Parser};
 use crate::diag::Range;
 use crate::lang::syntax::{Attribute, Block, Body, Label, NativeBody};
 use std::collections::HashMap;
@@ -81,6 +81,9 @@ impl<'a> Parser<'a, '_> {
                 None => items.attributes.push(attribute),
                 Some(first) => {
                     items.seen.insert(self.text(name), first);
+                    if self.diags.len() > MAX_ERRORS {
+                        return;
+                    }
                     let line = self.line(first);
                     self.diags.error(
                         "Attribute redefined",

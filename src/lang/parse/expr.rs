@@ -1,7 +1,7 @@
 //! Expressions.
 
 use super::scan::{T, Token};
-use super::{Broken, MAX_OPERATORS, Parsed, Parser};
+use super::{Broken, MAX_OPERATORS, MAX_SPLATS, Parsed, Parser};
 use crate::diag::Range;
 use crate::lang::syntax::{
     BinaryOp, Call, Expr, ExprKind, For, ObjectItem, Step, StepKind, Target, Traversal, UnaryOp,
@@ -67,27 +67,44 @@ impl Parser<'_, '_> {
     /// An expression up to the loosest operator, the conditional.
     pub(super) fn try_expression(&mut self) -> Parsed<Expr> {
         self.nested(|p| {
-            let condition = p.binary(1, &mut 0)?;
-            if !p.next_is(T::Question) {
-                return Ok(condition);
-            }
-            p.read();
-            let then = p.try_expression()?;
-            let colon = p.peek();
-            if colon.kind != T::Colon {
-                let at = p.range(colon);
-                p.error(
-                    "Missing false expression in conditional",
-                    "A conditional has the form CONDITION ? VALUE : OTHER_VALUE; the colon was expected here.",
-                    at,
-                );
-                return Err(Broken);
-            }
-            p.read();
-            let otherwise = p.try_expression()?;
-            let range = condition.range.to(otherwise.range);
-            Ok(Expr { range, kind: ExprKind::Conditional(Box::new([condition, then, otherwise])) })
+            // `a ? b : c ? d : …` is a chain, in which each arm is one level deeper in the tree, but not in the text.
+            let mut arms = Vec::new();
+            let last = loop {
+                let condition = p.binary(1, &mut 0)?;
+                let question = p.peek();
+                if question.kind != T::Question {
+                    break condition;
+                }
+                p.read();
+                let then = p.try_expression()?;
+                let colon = p.peek();
+                if colon.kind != T::Colon {
+                    let at = p.range(colon);
+                    p.error(
+                        "Missing false expression in conditional",
+                        "A conditional has the form CONDITION ? VALUE : OTHER_VALUE; the colon was expected here.",
+                        at,
+                    );
+                    return Err(Broken);
+                }
+                p.read();
+                arms.push((condition, then));
+                if arms.len() > MAX_OPERATORS as usize {
+                    return p.too_many_operators(question);
+                }
+            };
+            Ok(arms.into_iter().rev().fold(last, |otherwise, (condition, then)| {
+                let range = condition.range.to(otherwise.range);
+                Expr { range, kind: ExprKind::Conditional(Box::new([condition, then, otherwise])) }
+            }))
         })
+    }
+
+    fn too_many_operators<R>(&mut self, token: Token) -> Parsed<R> {
+        let at = self.range(token);
+        let detail = format!("An expression may chain at most {MAX_OPERATORS} operators; split it into local values.");
+        self.error("Too many operators", detail, at);
+        Err(Broken)
     }
 
     /// Operators that bind at least as tightly as `level`, those of one level from the left.
@@ -97,13 +114,7 @@ impl Parser<'_, '_> {
             let token = self.read();
             *chained += 1;
             if *chained > MAX_OPERATORS {
-                let at = self.range(token);
-                self.error(
-                    "Too many operators",
-                    format!("An expression may chain at most {MAX_OPERATORS} operators; split it into local values."),
-                    at,
-                );
-                return Err(Broken);
+                return self.too_many_operators(token);
             }
             let right = self.binary(binds + 1, chained)?;
             let range = left.range.to(right.range);
@@ -214,11 +225,13 @@ impl Parser<'_, '_> {
     fn steps(&mut self, term: Expr) -> Parsed<Expr> {
         let start = term.range;
         let mut e = Stepping { source: term, steps: Vec::new() };
+        let mut splats = 0;
         loop {
             match self.peek().kind {
                 T::Dot => {
                     let dot = self.read();
                     if self.next_is(T::Star) {
+                        self.count_splat(&mut splats, dot)?;
                         let splat = self.attribute_splat(e.finish(), start, dot)?;
                         e = Stepping { source: splat, steps: Vec::new() };
                     } else {
@@ -229,8 +242,9 @@ impl Parser<'_, '_> {
                 T::OBrack => {
                     let open = self.read();
                     if self.next_is(T::Star) {
+                        self.count_splat(&mut splats, open)?;
                         let marker = self.splat_marker(open)?;
-                        let rest = self.splat_rest()?;
+                        let rest = self.splat_rest(&mut splats)?;
                         let end = rest.last().map_or(marker, |s| s.range);
                         let source = Expr {
                             range: start.to(end),
@@ -250,6 +264,18 @@ impl Parser<'_, '_> {
                 _ => return Ok(e.finish()),
             }
         }
+    }
+
+    /// Counts the splats after one term: each makes the result one level deeper.
+    fn count_splat(&mut self, splats: &mut u32, at: Token) -> Parsed<()> {
+        *splats += 1;
+        if *splats <= MAX_SPLATS {
+            return Ok(());
+        }
+        let at = self.range(at);
+        let detail = format!("At most {MAX_SPLATS} splat operators can follow each other.");
+        self.error("Nesting too deep", detail, at);
+        Err(Broken)
     }
 
     /// `.name` or `.0`, the dot being read.
@@ -327,13 +353,14 @@ impl Parser<'_, '_> {
     }
 
     /// What follows `[*]`, which applies to each element; another splat in it too.
-    fn splat_rest(&mut self) -> Parsed<Vec<Step>> {
+    fn splat_rest(&mut self, splats: &mut u32) -> Parsed<Vec<Step>> {
         let mut rest = Vec::new();
         loop {
             match self.peek().kind {
                 T::Dot => {
                     let dot = self.read();
                     if self.next_is(T::Star) {
+                        self.count_splat(splats, dot)?;
                         let star = self.read();
                         let range = self.range(dot).to(self.range(star));
                         rest.push(Step { range, kind: StepKind::Splat { full: false } });
@@ -344,6 +371,7 @@ impl Parser<'_, '_> {
                 T::OBrack => {
                     let open = self.read();
                     if self.next_is(T::Star) {
+                        self.count_splat(splats, open)?;
                         let range = self.splat_marker(open)?;
                         rest.push(Step { range, kind: StepKind::Splat { full: true } });
                     } else {

@@ -220,4 +220,14 @@ fn deep_nesting_is_an_error_not_a_crash() {
     assert_eq!(errors(&format!("a = 1{}\n", " + 1".repeat(50_000))).len(), 1);
     assert_eq!(errors(&format!("a = 1{}\n", " + 1".repeat(900))), Vec::<String>::new());
     assert_eq!(errors(&format!("a = \"{}\"\n", "%{ if x }".repeat(20_000))).len(), 1);
+    assert_eq!(errors(&format!("a = {}1\n", "true ? 1 : ".repeat(900))), Vec::<String>::new());
+    assert_eq!(errors(&format!("a = {}1\n", "true ? 1 : ".repeat(50_000))).len(), 1);
+    assert_eq!(errors(&format!("a = [1]{}\n", "[*]".repeat(20_000))).len(), 1);
+    assert_eq!(errors(&format!("a = [1]{}\n", ".*[0]".repeat(20_000))).len(), 1);
+}
+
+#[test]
+fn of_many_mistakes_only_the_first_are_told() {
+    assert_eq!(errors(&"a = 1\n".repeat(100_000)).len(), 51);
+    assert_eq!(errors(&"\u{1}".repeat(100_000)).len(), 51);
 }

@@ -138,7 +138,7 @@ impl Local {
         }
         let Some(backup) = self.backup_path(state) else { return Ok(()) };
         let failure = |path: &Path, e: &io::Error| failure("Failed to back up the state", path, e);
-        match std::fs::read(state) {
+        match crate::input::read(state) {
             Err(e) if e.kind() == io::ErrorKind::NotFound => {}
             Err(e) => return Err(failure(state, &e)),
             Ok(bytes) if bytes.is_empty() => {}
@@ -210,7 +210,7 @@ impl Backend for Local {
     async fn read(&self, workspace: &str) -> Result<Option<Stored>> {
         check_workspace_name(workspace)?;
         let path = self.read_path(workspace);
-        match std::fs::read(&path) {
+        match crate::input::read(&path) {
             Ok(bytes) => {
                 let fingerprint = Fingerprint::of(&bytes);
                 let state = file::read(&bytes, &path.display().to_string())?;
@@ -344,7 +344,7 @@ fn is_at(file: &File, path: &Path) -> io::Result<bool> {
 }
 
 fn read_info(path: &Path) -> Option<LockInfo> {
-    serde_json::from_slice(&std::fs::read(path).ok()?).ok()
+    serde_json::from_slice(&crate::input::read(path).ok()?).ok()
 }
 
 /// Puts a file with new content in place of `path`, whole or not at all, and makes that durable. Follows symbolic

@@ -164,6 +164,16 @@ impl<'a> Reader<'a> {
     }
 }
 
+/// A state says which version has written it; Terraform reads none that says something else.
+fn known_version(text: &str) -> std::result::Result<(), String> {
+    let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '+' | '~');
+    let number = text.strip_prefix('v').unwrap_or(text);
+    if text.is_empty() || (number.starts_with(|c: char| c.is_ascii_digit()) && number.chars().all(allowed)) {
+        return Ok(());
+    }
+    Err(format!("its \"terraform_version\" is \"{text}\", which is not a version"))
+}
+
 /// The current form, or one of those of Terraform 0.12 (`provider.aws`, `module.a.provider.aws.west`), whose provider
 /// has no namespace: it gets the namespace `-`, as in Terraform, until `state replace-provider` gives it a real one.
 fn parse_provider(text: &str) -> std::result::Result<AbsProviderConfig, String> {
@@ -219,9 +229,12 @@ impl<'a> Visitor<'a> for FileVisitor<'_, 'a> {
                     }
                     version = Some(v);
                 }
-                "terraform_version" => state.terraform_version = map.next_value()?,
-                "serial" => state.serial = map.next_value()?,
-                "lineage" => state.lineage = map.next_value()?,
+                "terraform_version" => {
+                    state.terraform_version = map.next_value::<Option<_>>()?.unwrap_or_default();
+                    known_version(&state.terraform_version).map_err(M::Error::custom)?;
+                }
+                "serial" => state.serial = map.next_value::<Option<_>>()?.unwrap_or_default(),
+                "lineage" => state.lineage = map.next_value::<Option<_>>()?.unwrap_or_default(),
                 "outputs" => state.outputs = read_outputs(map.next_value()?).map_err(M::Error::custom)?,
                 "resources" => map.next_value_seed(Resources { reader: self.0, state: &mut state })?,
                 "check_results" => state.check_results = read_checks(map.next_value()?),
@@ -303,8 +316,7 @@ impl<'a> Visitor<'a> for OneResource<'_, 'a> {
         while let Some(Text(key)) = map.next_key()? {
             match &*key {
                 "module" => {
-                    let Text(text) = map.next_value()?;
-                    if !text.is_empty() {
+                    if let Some(Text(text)) = map.next_value::<Option<Text<'a>>>()?.filter(|t| !t.0.is_empty()) {
                         module = reader.module(text).map_err(M::Error::custom)?;
                     }
                 }
@@ -405,20 +417,19 @@ impl<'a> Visitor<'a> for OneObject<'_, 'a> {
             match &*field {
                 "index_key" => key = index_key(map.next_value()?).map_err(M::Error::custom)?,
                 "status" => {
-                    let Text(text) = map.next_value()?;
-                    object.status = match &*text {
+                    let text = map.next_value::<Option<Text<'a>>>()?;
+                    object.status = match text.as_ref().map_or("", |t| &*t.0) {
                         "" => ObjectStatus::Ready,
                         "tainted" => ObjectStatus::Tainted,
                         other => return Err(M::Error::custom(format!("\"{other}\" is not the status of an instance"))),
                     };
                 }
                 "deposed" => {
-                    let Text(text) = map.next_value()?;
-                    if !text.is_empty() {
+                    if let Some(Text(text)) = map.next_value::<Option<Text<'a>>>()?.filter(|t| !t.0.is_empty()) {
                         deposed = Some(text.parse().map_err(M::Error::custom)?);
                     }
                 }
-                "schema_version" => object.schema_version = map.next_value()?,
+                "schema_version" => object.schema_version = map.next_value::<Option<_>>()?.unwrap_or_default(),
                 "attributes" => {
                     let raw: &RawValue = map.next_value()?;
                     match raw.get().as_bytes().first() {
@@ -448,7 +459,9 @@ impl<'a> Visitor<'a> for OneObject<'_, 'a> {
                         object.dependencies = reader.dependencies(raw).map_err(M::Error::custom)?;
                     }
                 }
-                "create_before_destroy" => object.create_before_destroy = map.next_value()?,
+                "create_before_destroy" => {
+                    object.create_before_destroy = map.next_value::<Option<_>>()?.unwrap_or_default();
+                }
                 "depends_on" => {
                     map.next_value::<IgnoredAny>()?;
                 }
@@ -516,14 +529,13 @@ struct OutputText<'a> {
     value: &'a RawValue,
     #[serde(borrow)]
     r#type: &'a RawValue,
-    #[serde(default)]
-    sensitive: bool,
+    sensitive: Option<bool>,
 }
 
 fn output(o: &OutputText<'_>) -> std::result::Result<OutputValue, String> {
     let ty = json::type_from_json(o.r#type.get()).map_err(|e| e.to_string())?;
     let value = json::decode(o.value.get(), &ty, json::ExtraAttributes::Refuse).map_err(|e| e.to_string())?;
-    Ok(OutputValue { value, sensitive: o.sensitive })
+    Ok(OutputValue { value, sensitive: o.sensitive.unwrap_or_default() })
 }
 
 fn read_outputs(

@@ -92,6 +92,32 @@ fn broken_files_say_what_is_wrong_and_where() {
 }
 
 #[test]
+fn nulls_stand_for_what_is_left_out() {
+    let provider = "provider[\\\"registry.terraform.io/x/y\\\"]";
+    let instance =
+        "{\"schema_version\":null,\"status\":null,\"deposed\":null,\"create_before_destroy\":null,\"attributes\":{}}";
+    let resource = format!(
+        "{{\"module\":null,\"mode\":\"managed\",\"type\":\"a\",\"name\":\"b\",\"provider\":\"{provider}\",\"instances\":[{instance}]}}"
+    );
+    let outputs = "{\"o\":{\"value\":1,\"type\":\"number\",\"sensitive\":null}}";
+    let text = format!(
+        "{{\"version\":4,\"serial\":null,\"lineage\":null,\"terraform_version\":null,\"outputs\":{outputs},\"resources\":[{resource}]}}"
+    );
+    let state = read_state(text.as_bytes());
+    assert_eq!((state.serial, state.lineage.as_str(), state.outputs.len()), (0, "", 1));
+    assert_eq!(state.instances().count(), 1);
+}
+
+#[test]
+fn the_version_that_wrote_a_state_is_a_version() {
+    let with = |version: &str| format!("{{\"version\":4,\"terraform_version\":\"{version}\"}}");
+    for version in ["", "1.11.4", "v1.2.3.4", "99.0-beta1+x"] {
+        assert_eq!(read_state(with(version).as_bytes()).terraform_version, version);
+    }
+    assert!(failure(&with("x")).contains("\"x\", which is not a version"));
+}
+
+#[test]
 fn an_instance_may_appear_only_once() {
     let resource = |instances: &str| {
         format!(

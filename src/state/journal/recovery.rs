@@ -31,7 +31,7 @@ pub struct Recovery {
 /// # Errors
 /// The journal is damaged, or belongs to another state. It is left as it is.
 pub fn recover(path: &Path, stored: Option<&Stored>) -> Result<Option<Recovery>> {
-    let bytes = match std::fs::read(path) {
+    let bytes = match crate::input::read(path) {
         Ok(bytes) => bytes,
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         Err(e) => return Err(failure(path, &format!("It cannot be read: {e}."))),

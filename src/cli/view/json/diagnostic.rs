@@ -70,8 +70,8 @@ fn place(m: &mut Members<'_>, d: &Diagnostic, subject: Range, file: &SourceFile)
     let first = around.map_or(start.line, |c| file.pos(c.start).line);
     let last = around.map_or(end.line, |c| file.pos(c.end).line.max(end.line));
     let lines: Vec<&str> = (first..=last.max(first)).map(|l| file.line(l)).collect();
-    let code = lines.join("\n");
-    let code_start = line_start(file, first);
+    let (code, cut) = without_distant(lines.join("\n"), (start.byte as usize).saturating_sub(line_start(file, first)));
+    let code_start = line_start(file, first) + cut;
     let within = |byte: u32| (byte as usize).saturating_sub(code_start).min(code.len());
     m.object("snippet", |m| {
         match context_of(file, subject) {
@@ -97,6 +97,24 @@ fn place(m: &mut Members<'_>, d: &Diagnostic, subject: Range, file: &SourceFile)
             });
         }
     });
+}
+
+/// Code that is too long to repeat with each error, cut to what is around a place in it; and how many bytes are missing
+/// at its beginning.
+fn without_distant(code: String, place: usize) -> (String, usize) {
+    const MOST: usize = 64 << 10;
+    if code.len() <= MOST {
+        return (code, 0);
+    }
+    let boundary = |mut at: usize| {
+        at = at.min(code.len());
+        while !code.is_char_boundary(at) {
+            at -= 1;
+        }
+        at
+    };
+    let (from, to) = (boundary(place.saturating_sub(MOST / 2)), boundary(place + MOST / 2));
+    (code.get(from..to).unwrap_or_default().to_owned(), from)
 }
 
 fn position(m: &mut Members<'_>, p: Pos) {

@@ -1,8 +1,9 @@
 //! The difference between two values as lines of text: what is added, removed, changed, and a little of what stays
 //! for orientation. Sensitive parts are never shown.
 
+use crate::cli::view::visible::{self, padded};
 use crate::lang::parse::is_identifier;
-use crate::lang::render::quoted as quote;
+use crate::lang::render::quoted;
 use gpuform_schema::schema::{Attribute, AttributeType, Block, NestedBlock, Nesting};
 use gpuform_schema::{Marks, Path, Step, Str, Type, Value};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -125,7 +126,7 @@ impl Writer<'_> {
         }
         let width = shown.iter().map(|(n, ..)| n.chars().count()).max().unwrap_or(0);
         for (name, a, b, n, mark) in &shown {
-            let label = format!("{name:<width$} = ");
+            let label = format!("{} = ", padded(name, width));
             let path = path.attr((*name).clone());
             if a.write_only {
                 self.line(indent, *mark, &format!("{label}(write-only attribute)"));
@@ -191,7 +192,7 @@ impl Writer<'_> {
                 hidden += 1;
                 continue;
             }
-            let head = key.as_ref().map(|k| format!("{} = ", quote(k))).unwrap_or_default();
+            let head = key.as_ref().map(|k| format!("{} = ", quoted(k))).unwrap_or_default();
             self.line(indent + 4, mark, &format!("{head}{{"));
             self.block(&object, &b, &n, indent + 8, path);
             self.close(indent + 4, "},");
@@ -238,7 +239,7 @@ impl Writer<'_> {
                 continue;
             }
             self.out.push('\n');
-            let label = key.map(|k| format!(" {}", quote(&k))).unwrap_or_default();
+            let label = key.map(|k| format!(" {}", quoted(&k))).unwrap_or_default();
             let suffix = self.suffix(path);
             self.line(indent, mark, &format!("{name}{label} {{{suffix}"));
             self.block(&b.block, &x, &y, indent + 4, path);
@@ -368,12 +369,12 @@ impl Writer<'_> {
             self.line(indent, Mark::Change, &format!("{label}<<-EOT{suffix}"));
             let (old, new): (Vec<&str>, Vec<&str>) = (x.lines().collect(), y.lines().collect());
             for (mark, line) in edits(&old, &new) {
-                self.line(indent + 4, mark, line);
+                self.line(indent + 4, mark, &visible::text(line));
             }
             self.close(indent, &format!("EOT{end}"));
             return;
         }
-        self.line(indent, Mark::Change, &format!("{label}{} -> {}{end}{suffix}", quote(x), quote(y)));
+        self.line(indent, Mark::Change, &format!("{label}{} -> {}{end}{suffix}", quoted(x), quoted(y)));
     }
 
     /// The entries of two maps or objects.
@@ -401,7 +402,7 @@ impl Writer<'_> {
         for (key, name, b, a, mark) in shown {
             let path = path.child(if is_map { Step::Key(name) } else { Step::Attr(name) });
             let (b, a) = (b.unwrap_or_else(Value::null), a.unwrap_or_else(Value::null));
-            self.value(&format!("{key:<width$} = "), &b, &a, mark, indent, &path, "");
+            self.value(&format!("{} = ", padded(&key, width)), &b, &a, mark, indent, &path, "");
         }
         self.hidden(indent, hidden, if is_map { "element" } else { "attribute" });
     }
@@ -463,7 +464,7 @@ impl Writer<'_> {
                     v.entries().into_iter().flatten().map(|(k, v)| (key_text(k, is_map), v)).collect();
                 let width = entries.iter().map(|(k, _)| k.chars().count()).max().unwrap_or(0);
                 for (k, v) in entries {
-                    self.whole(&format!("{k:<width$} = "), v, inner, indent + 4, "", "");
+                    self.whole(&format!("{} = ", padded(&k, width)), v, inner, indent + 4, "", "");
                 }
                 self.close(indent, &format!("}}{end}"));
             }
@@ -483,11 +484,11 @@ impl Writer<'_> {
                 } else if s.contains('\n') {
                     self.line(indent, mark, &format!("{label}<<-EOT{suffix}"));
                     for line in s.lines() {
-                        self.close(indent + 4, line);
+                        self.close(indent + 4, &visible::text(line));
                     }
                     self.close(indent, &format!("EOT{end}"));
                 } else {
-                    self.line(indent, mark, &format!("{label}{}{end}{suffix}", quote(s)));
+                    self.line(indent, mark, &format!("{label}{}{end}{suffix}", quoted(s)));
                 }
             }
             v => self.line(indent, mark, &format!("{label}{}{end}{suffix}", scalar(v))),
@@ -501,7 +502,7 @@ impl Writer<'_> {
             let entries: Vec<(String, Value)> = entries.map(|(k, v)| (key_text(k, false), v.clone())).collect();
             let width = entries.iter().map(|(k, _)| k.chars().count()).max().unwrap_or(0);
             for (k, v) in &entries {
-                self.whole(&format!("{k:<width$} = "), v, mark, indent + 4, "", "");
+                self.whole(&format!("{} = ", padded(k, width)), v, mark, indent + 4, "", "");
             }
         } else {
             for v in v.items().unwrap_or_default() {
@@ -549,7 +550,7 @@ fn scalar(v: &Value) -> String {
         Value::Unknown(_) => "(known after apply)".into(),
         Value::Bool(b) => b.to_string(),
         Value::Number(n) => n.to_string(),
-        Value::String(s) => quote(s),
+        Value::String(s) => quoted(s),
         Value::Object(_) | Value::Map(_) => "{}".into(),
         Value::List(_) | Value::Set(_) | Value::Tuple(_) => "[]".into(),
         Value::Marked(_) => "(sensitive value)".into(),
@@ -564,7 +565,7 @@ fn brief(v: &Value) -> String {
 }
 
 fn key_text(key: &str, is_map: bool) -> String {
-    if is_map || !is_identifier(key) { quote(key) } else { key.to_owned() }
+    if is_map || !is_identifier(key) { quoted(key) } else { key.to_owned() }
 }
 
 /// A text that is a JSON object or array.

@@ -1,0 +1,161 @@
+//! Input that is made to do harm, or might as well be: secrets in error messages, control sequences, values without
+//! bounds, files that never end. The answer is a short error, soon.
+
+use crate::demo::{Work, text};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+/// Runs a command that must end within a minute even on a busy machine.
+fn within_a_minute(mut command: Command) -> Output {
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let id = child.id();
+    let (done, ended) = std::sync::mpsc::channel();
+    std::thread::spawn(move || done.send(child.wait_with_output()));
+    ended.recv_timeout(Duration::from_secs(60)).unwrap_or_else(|_| panic!("{command:?} ({id}) did not end")).unwrap()
+}
+
+/// The errors of a command that must fail soon, without a crash, and without much output.
+#[track_caller]
+fn refused(work: &Work, args: &[&str]) -> String {
+    let out = within_a_minute(work.command(args));
+    let errors = text(&out.stderr);
+    assert_eq!(out.status.code(), Some(1), "{}{errors}", text(&out.stdout));
+    assert!(errors.len() < 100_000, "{} bytes of errors", errors.len());
+    errors
+}
+
+#[test]
+fn an_error_does_not_tell_a_sensitive_key() {
+    let work = Work::new(
+        "variable \"v\" {\n  sensitive = true\n  default   = \"hunter2\"\n}\nlocals {\n  a = { a = 1 }[var.v]\n  b = tomap({ a = 1 \
+         })[var.v]\n  c = tomap({ (var.v) = \"x\" })\n}\nresource \"terraform_data\" \"a\" {\n  input = [local.a, local.b]\n}\nvariable \
+         \"m\" {\n  type    = map(number)\n  default = {}\n}\noutput \"c\" {\n  sensitive = true\n  value     = sum([for k, v in local.c : \
+         tonumber(v)])\n}\n",
+    );
+    let errors = work.fails(&["plan", "-no-color"]);
+    assert!(errors.contains("sensitive") && !errors.contains("hunter2"), "{errors}");
+}
+
+#[test]
+fn an_infinite_number_is_refused_where_it_would_be_stored() {
+    let work = Work::new(
+        "locals {\n  n = 1 / 0\n}\noutput \"o\" {\n  value = [local.n]\n}\nresource \"terraform_data\" \"a\" {\n  input = local.n > 5 ? 1e1000000000 : 0\n}\n",
+    );
+    let errors = work.fails(&["plan", "-no-color"]);
+    assert!(errors.contains("main.tf line 5") && errors.contains("main.tf line 8"), "{errors}");
+    assert_eq!(errors.matches("Infinite number").count(), 2, "{errors}");
+}
+
+#[test]
+fn control_characters_are_shown_as_escapes() {
+    let work = Work::new(
+        "resource \"terraform_data\" \"a\" {\n  input = \"\\u0000\\u001b[31m\\u200d\"\n}\nresource \"terraform_data\" \"b\" {\n  for_each = \
+         toset([\"k\\u001b\"])\n  input    = \"a\\nb\\u001b[2J\"\n}\noutput \"o\" {\n  value = \"x\\ny\\u001b\"\n}\n",
+    );
+    let plan = work.ok(&["plan", "-no-color"]);
+    assert!(plan.contains(r#""\x00\x1b[31m\u200d""#) && plan.contains(r"b\x1b[2J"), "{plan}");
+    assert!(plan.contains(r#"terraform_data.b["k\u001b"] will be created"#), "{plan}");
+    let applied = work.ok(&["apply", "-auto-approve", "-no-color"]);
+    let shown = [plan, applied, work.ok(&["show", "-no-color"]), work.ok(&["output"]), work.ok(&["plan", "-no-color"])];
+    assert!(shown.iter().all(|s| !s.contains('\u{1b}')));
+}
+
+#[test]
+fn very_long_names_are_shown() {
+    let name = "n".repeat(100_000);
+    let work = Work::new(&format!("output \"{name}\" {{\n  value = 1\n}}\noutput \"a\" {{\n  value = 2\n}}\n"));
+    assert!(work.ok(&["plan", "-no-color"]).contains(&name));
+    work.ok(&["apply", "-auto-approve", "-no-color"]);
+    assert!(work.ok(&["output"]).contains(&name));
+}
+
+#[test]
+fn values_that_nest_too_deeply_are_refused() {
+    let chain: String = (1..3000).map(|i| format!("  l{i} = [local.l{}]\n", i - 1)).collect();
+    let work =
+        Work::new(&format!("locals {{\n  l0 = [\"x\"]\n{chain}}}\noutput \"o\" {{\n  value = local.l2999\n}}\n"));
+    assert!(refused(&work, &["plan", "-no-color"]).contains("levels deep"));
+    work.write("main.tf", &format!("output \"o\" {{\n  value = [1]{}\n}}\n", "[*]".repeat(10_000)));
+    assert!(refused(&work, &["plan", "-no-color"]).contains("Nesting too deep"));
+}
+
+#[test]
+fn values_that_double_again_and_again_are_refused() {
+    let doubled = |first: &str, next: &str| {
+        let chain: String =
+            (1..=40).map(|i| format!("  l{i} = {}\n", next.replace('@', &format!("local.l{}", i - 1)))).collect();
+        format!("locals {{\n  l0 = {first}\n{chain}}}\noutput \"o\" {{\n  value = length(local.l40)\n}}\n")
+    };
+    let work = Work::new("");
+    for (first, next) in
+        [("\"x\"", "\"${@}${@}\""), ("\"x\"", "join(\"\", [@, @])"), ("[1]", "[@, @]"), ("[1]", "concat(@, @)")]
+    {
+        work.write("main.tf", &doubled(first, next));
+        let errors = refused(&work, &["plan", "-no-color"]);
+        assert!(errors.contains("too l") && errors.contains("main.tf line"), "{errors}");
+    }
+}
+
+#[test]
+fn a_file_that_is_no_configuration_gives_a_few_errors() {
+    let work = Work::new("");
+    std::fs::copy("/bin/ls", work.path("main.tf")).unwrap();
+    refused(&work, &["validate", "-no-color"]);
+    work.write("main.tf", "output \"a\" {\n  value = 1\n}\n");
+    let mut plan = work.command(&["plan", "-no-color"]);
+    plan.env("TF_CLI_CONFIG_FILE", "/bin/ls");
+    assert!(within_a_minute(plan).stderr.len() < 100_000);
+}
+
+#[test]
+fn files_that_never_end_are_refused() {
+    let work = Work::new("output \"a\" {\n  value = 1\n}\n");
+    assert!(Command::new("mkfifo").arg(work.path("pipe")).status().unwrap().success());
+    for call in ["file(\"pipe\")", "filesha256(\"pipe\")", "filebase64(\"/dev/zero\")"] {
+        work.write("main.tf", &format!("output \"a\" {{\n  value = {call}\n}}\n"));
+        let errors = refused(&work, &["plan", "-no-color"]);
+        assert!(errors.contains("main.tf line 2") && errors.contains("regular file"), "{errors}");
+    }
+    work.write("main.tf", "output \"a\" {\n  value = 1\n}\n");
+    std::os::unix::fs::symlink("/dev/zero", work.path("zero.tf")).unwrap();
+    assert!(refused(&work, &["plan", "-no-color"]).contains("zero.tf"));
+    std::fs::remove_file(work.path("zero.tf")).unwrap();
+    std::os::unix::fs::symlink("pipe", work.path("terraform.tfstate")).unwrap();
+    assert!(refused(&work, &["plan", "-no-color", "-lock=false"]).contains("pipe"));
+    std::fs::remove_file(work.path("terraform.tfstate")).unwrap();
+    let mut plan = work.command(&["plan", "-no-color"]);
+    plan.env("TF_CLI_CONFIG_FILE", "/dev/zero");
+    let out = within_a_minute(plan);
+    assert!(text(&out.stdout).contains("64 MiB") || text(&out.stderr).contains("64 MiB"));
+}
+
+/// Sends a signal.
+fn signal(child: &Child, name: &str) {
+    assert!(Command::new("kill").args([name, &child.id().to_string()]).status().unwrap().success());
+}
+
+#[test]
+fn the_first_interrupt_ends_planning_and_evaluation() {
+    let evaluating = "output \"a\" {\n  value = length([for a in range(1000) : [for b in range(1000) : [for c in range(9) : a]]])\n}\n";
+    let planning = "resource \"terraform_data\" \"a\" {\n  count = 1000000\n}\n";
+    for (config, name) in [(evaluating, "-INT"), (planning, "-TERM")] {
+        let work = Work::new(config);
+        let mut plan = work.command(&["plan", "-no-color", "-out=p"]);
+        let child = plan.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        std::thread::sleep(Duration::from_secs(1));
+        signal(&child, name);
+        let begin = Instant::now();
+        let out = child.wait_with_output().unwrap();
+        assert_eq!(out.status.code(), Some(1), "{}{}", text(&out.stdout), text(&out.stderr));
+        assert!(begin.elapsed() < Duration::from_secs(20));
+        assert!(text(&out.stderr).contains("Interrupt received. Stopping."), "{}", text(&out.stderr));
+        assert!(!work.path("p").exists());
+    }
+}
+
+#[test]
+fn all_errors_of_one_expression_are_shown() {
+    let many = "join(\"\", formatlist(\"%d\", range(10000)))";
+    let work = Work::new(&format!("output \"a\" {{\n  value = replace({many}, \"\", {many})\n}}\n"));
+    assert_eq!(work.fails(&["plan", "-no-color"]).matches("Error: ").count(), 2);
+}
