@@ -59,6 +59,7 @@ const fn row(name: &'static str, title: &'static str, input: Input, size: u32, q
         before: &[],
         command: PLAN,
         terraform: true,
+        alone: None,
         target: Target::None,
     }
 }
