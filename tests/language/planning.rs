@@ -1,0 +1,220 @@
+//! What a plan says: unknown values, deferred reads, drift, targets, replacements, reasons, secrets.
+
+use crate::harness::{apply, changes, demo_folder, folder, outputs, problems, shows};
+use serde_json::json;
+
+const CHAIN: &str = r#"
+resource "terraform_data" "a" {}
+resource "terraform_data" "b" {
+  input = terraform_data.a.id
+}
+resource "terraform_data" "c" {
+  input = "alone"
+}
+"#;
+
+#[test]
+fn unknown_values_are_known_after_apply() {
+    let work = folder(
+        r#"
+resource "terraform_data" "a" {
+  input = "x"
+}
+resource "terraform_data" "b" {
+  input = { id = terraform_data.a.id, text = "a-${terraform_data.a.output}", known = length([terraform_data.a.id]) }
+}
+output "o" {
+  value = terraform_data.a.output == null ? "null" : upper(terraform_data.a.output)
+}
+"#,
+    );
+    let plan = work.ok(&["plan", "-no-color"]);
+    shows(&plan, "+ id    = (known after apply)\n+ known = 1\n+ text  = (known after apply)");
+    shows(&plan, "Changes to Outputs:\n+ o = (known after apply)");
+    assert_eq!(outputs(&work), json!({ "o": "X" }));
+}
+
+#[test]
+fn unknown_values_keep_what_is_known_about_them() {
+    // An id is not null, and a text that begins with a known part begins with it.
+    let work = folder(
+        r#"
+resource "terraform_data" "a" {}
+output "o" {
+  value = ["x-${terraform_data.a.id}" != null, startswith("x-${terraform_data.a.id}", "x-")]
+}
+"#,
+    );
+    shows(&work.ok(&["plan", "-no-color"]), "+ o = [\n+ true,\n+ true,\n]");
+}
+
+#[test]
+fn unknown_count_and_for_each_are_errors() {
+    let found = |argument: &str| {
+        let config =
+            format!("resource \"terraform_data\" \"a\" {{}}\nresource \"terraform_data\" \"b\" {{\n  {argument}\n}}\n");
+        problems(&folder(&config), &["plan", "-json"])
+    };
+    assert_eq!(found("count = length(terraform_data.a.id)"), ["error main.tf:3,11-38 Invalid count argument"]);
+    assert_eq!(found("for_each = toset([terraform_data.a.id])"), ["error main.tf:3,14-42 Invalid for_each argument"]);
+}
+
+#[test]
+fn data_sources_are_read_while_planning() {
+    let Some(work) =
+        demo_folder("resource \"demo_thing\" \"t\" {\n  name  = \"box\"\n  value = \"full\"\n}\n-- more.tf --\n")
+    else {
+        return;
+    };
+    apply(&work, &[]);
+    work.write(
+        "more.tf",
+        "data \"demo_thing\" \"d\" {\n  name = \"box\"\n}\noutput \"o\" {\n  value = data.demo_thing.d.value\n}\n",
+    );
+    shows(&work.ok(&["plan", "-no-color"]), "Changes to Outputs:\n+ o = \"full\"");
+}
+
+#[test]
+fn data_reads_are_deferred_when_arguments_are_unknown() {
+    let Some(work) = demo_folder(
+        r#"
+resource "demo_thing" "t" {
+  name  = "box"
+  value = "full"
+}
+resource "terraform_data" "name" {
+  input = demo_thing.t.name
+}
+data "demo_thing" "d" {
+  name = terraform_data.name.output
+}
+output "o" {
+  value = data.demo_thing.d.value
+}
+"#,
+    ) else {
+        return;
+    };
+    let plan = work.ok(&["plan", "-no-color"]);
+    shows(
+        &plan,
+        "# data.demo_thing.d will be read during apply\n# (config refers to values not yet known)\n<= data \"demo_thing\" \"d\" {",
+    );
+    assert_eq!(outputs(&work), json!({ "o": "full" }));
+}
+
+#[test]
+fn data_reads_are_deferred_when_dependencies_have_changes() {
+    let Some(work) = demo_folder(
+        r#"
+resource "demo_thing" "t" {
+  name  = "box"
+}
+data "demo_thing" "d" {
+  name       = "box"
+  depends_on = [demo_thing.t]
+}
+"#,
+    ) else {
+        return;
+    };
+    shows(
+        &work.ok(&["plan", "-no-color"]),
+        "# data.demo_thing.d will be read during apply\n# (depends on a resource or a module with changes pending)",
+    );
+    assert_eq!(
+        changes(&work, &[]),
+        ["create demo_thing.t", "read data.demo_thing.d (read_because_dependency_pending)"]
+    );
+}
+
+#[test]
+fn drift_is_shown_as_changes_made_outside() {
+    let Some(work) = demo_folder(
+        "resource \"demo_thing\" \"t\" {\n  name  = \"box\"\n  value = \"full\"\n}\noutput \"o\" {\n  value = demo_thing.t.value\n}\n",
+    ) else {
+        return;
+    };
+    apply(&work, &[]);
+    let stored = std::fs::read_dir(work.path("store")).unwrap().flatten().find(|e| e.path().is_file()).unwrap().path();
+    std::fs::write(&stored, r#"{ "name": "box", "value": "emptied" }"#).unwrap();
+    assert_eq!(changes(&work, &[]), ["drift update demo_thing.t", "update demo_thing.t"]);
+    shows(&work.ok(&["plan", "-no-color"]), "~ value = \"emptied\" -> \"full\"");
+    std::fs::remove_file(stored).unwrap();
+    assert_eq!(changes(&work, &[]), ["create demo_thing.t", "drift delete demo_thing.t"]);
+}
+
+#[test]
+fn refresh_only_changes_nothing_but_the_state() {
+    let Some(work) = demo_folder(
+        "resource \"demo_thing\" \"t\" {\n  name  = \"box\"\n  value = \"full\"\n}\noutput \"o\" {\n  value = demo_thing.t.value\n}\n",
+    ) else {
+        return;
+    };
+    apply(&work, &[]);
+    let stored = std::fs::read_dir(work.path("store")).unwrap().flatten().find(|e| e.path().is_file()).unwrap().path();
+    std::fs::write(&stored, r#"{ "name": "box", "value": "emptied" }"#).unwrap();
+    let plan = work.ok(&["plan", "-refresh-only", "-no-color"]);
+    shows(&plan, "# demo_thing.t has changed\n~ resource \"demo_thing\" \"t\" {\n~ value = \"full\" -> \"emptied\"");
+    apply(&work, &["-refresh-only"]);
+    assert_eq!(work.ok(&["output", "-raw", "o"]), "emptied");
+    assert!(std::fs::read_to_string(stored).unwrap().contains("emptied"));
+}
+
+#[test]
+fn refresh_can_be_left_out() {
+    let Some(work) = demo_folder("resource \"demo_thing\" \"t\" {\n  name = \"box\"\n}\n") else { return };
+    apply(&work, &[]);
+    std::fs::remove_dir_all(work.path("store")).unwrap();
+    assert_eq!(changes(&work, &["-refresh=false"]), [] as [&str; 0]);
+}
+
+#[test]
+fn replace_makes_an_object_anew() {
+    let work = folder(CHAIN);
+    apply(&work, &[]);
+    assert_eq!(
+        changes(&work, &["-replace=terraform_data.a"]),
+        ["replace terraform_data.a (requested)", "update terraform_data.b"]
+    );
+    shows(
+        &work.ok(&["plan", "-no-color", "-replace=terraform_data.c"]),
+        "# terraform_data.c will be replaced, as requested",
+    );
+}
+
+#[test]
+fn destroy_plans_delete_everything() {
+    let work = folder(CHAIN);
+    apply(&work, &[]);
+    let plan = work.ok(&["plan", "-destroy", "-no-color"]);
+    assert!(plan.contains("Plan: 0 to add, 0 to change, 3 to destroy."), "{plan}");
+    let done = work.ok(&["destroy", "-auto-approve", "-no-color"]);
+    assert!(done.find("terraform_data.b: Destroying") < done.find("terraform_data.a: Destroying"), "{done}");
+}
+
+#[test]
+fn relevant_attributes_are_listed() {
+    let work = folder(CHAIN);
+    work.ok(&["plan", "-out=p"]);
+    let plan: serde_json::Value = serde_json::from_str(&work.ok(&["show", "-json", "p"])).unwrap();
+    assert_eq!(plan["relevant_attributes"], json!([{ "resource": "terraform_data.a", "attribute": ["id"] }]));
+}
+
+#[test]
+fn sensitive_marks_alone_are_a_change() {
+    let work = folder("resource \"terraform_data\" \"a\" {\n  input = \"x\"\n}\n");
+    apply(&work, &[]);
+    work.write("main.tf", "resource \"terraform_data\" \"a\" {\n  input = sensitive(\"x\")\n}\n");
+    let plan = work.ok(&["plan", "-no-color"]);
+    shows(&plan, "# terraform_data.a will be updated in-place\n~ input  = (sensitive value)");
+}
+
+#[test]
+fn outputs_that_change() {
+    let work = folder("variable \"v\" {\n  default = 1\n}\noutput \"o\" {\n  value = { a = var.v, b = [1, 2] }\n}\n");
+    apply(&work, &[]);
+    let plan = work.ok(&["plan", "-no-color", "-var=v=2"]);
+    shows(&plan, "Changes to Outputs:\n~ o = {\n~ a = 1 -> \"2\"\n# (1 unchanged attribute hidden)\n}");
+    assert_eq!(work.run(&["plan", "-detailed-exitcode", "-var=v=2"]).status.code(), Some(2));
+}

@@ -1,0 +1,152 @@
+//! `moved`, `removed` and `import`.
+
+use crate::harness::{add_files, apply, changes, demo_folder, folder, problems};
+
+#[test]
+fn moved_resource() {
+    let work = folder("resource \"terraform_data\" \"a\" {}\n");
+    apply(&work, &[]);
+    add_files(
+        &work,
+        "resource \"terraform_data\" \"b\" {}\nmoved {\n  from = terraform_data.a\n  to   = terraform_data.b\n}\n",
+    );
+    assert_eq!(changes(&work, &[]), ["move terraform_data.b from terraform_data.a"]);
+    assert_eq!(apply(&work, &[]), "Apply complete! Resources: 0 added, 0 changed, 0 destroyed.");
+    assert_eq!(work.ok(&["state", "list"]), "terraform_data.b\n");
+}
+
+#[test]
+fn moved_in_a_chain() {
+    let work = folder("resource \"terraform_data\" \"a\" {}\n");
+    apply(&work, &[]);
+    add_files(
+        &work,
+        r#"
+resource "terraform_data" "c" {
+  for_each = toset(["k"])
+}
+moved {
+  from = terraform_data.b
+  to   = terraform_data.c["k"]
+}
+moved {
+  from = terraform_data.a
+  to   = terraform_data.b
+}
+"#,
+    );
+    assert_eq!(changes(&work, &[]), ["move terraform_data.c[\"k\"] from terraform_data.a"]);
+}
+
+#[test]
+fn moved_into_a_module() {
+    let work = folder("resource \"terraform_data\" \"a\" {}\n");
+    apply(&work, &[]);
+    add_files(
+        &work,
+        r#"
+module "m" {
+  source = "./m"
+}
+moved {
+  from = terraform_data.a
+  to   = module.m.terraform_data.inner
+}
+-- m/main.tf --
+resource "terraform_data" "inner" {}
+"#,
+    );
+    work.ok(&["get"]);
+    assert_eq!(changes(&work, &[]), ["move module.m.terraform_data.inner from terraform_data.a"]);
+}
+
+#[test]
+fn moved_module() {
+    let module = "-- m/main.tf --\nresource \"terraform_data\" \"inner\" {}\n";
+    let work = folder(&format!("module \"old\" {{\n  source = \"./m\"\n}}\n{module}"));
+    apply(&work, &[]);
+    work.write(
+        "main.tf",
+        "module \"new\" {\n  source = \"./m\"\n  count  = 1\n}\nmoved {\n  from = module.old\n  to   = module.new[0]\n}\n",
+    );
+    work.ok(&["get"]);
+    assert_eq!(changes(&work, &[]), ["move module.new[0].terraform_data.inner from module.old.terraform_data.inner"]);
+}
+
+#[test]
+fn count_added_to_a_resource_moves_its_object() {
+    let work = folder("resource \"terraform_data\" \"a\" {}\n");
+    apply(&work, &[]);
+    work.write("main.tf", "resource \"terraform_data\" \"a\" {\n  count = 1\n}\n");
+    assert_eq!(changes(&work, &[]), ["move terraform_data.a[0] from terraform_data.a"]);
+}
+
+#[test]
+fn removed_forgets_without_destroying() {
+    let work = folder(
+        "resource \"terraform_data\" \"a\" {\n  provisioner \"local-exec\" {\n    when    = destroy\n    command = \"exit 1\"\n  }\n}\n",
+    );
+    apply(&work, &[]);
+    work.write("main.tf", "removed {\n  from = terraform_data.a\n  lifecycle {\n    destroy = false\n  }\n}\n");
+    let plan = work.ok(&["plan", "-no-color"]);
+    assert!(plan.contains("# terraform_data.a will no longer be managed by"), "{plan}");
+    assert_eq!(apply(&work, &[]), "Apply complete! Resources: 0 added, 0 changed, 0 destroyed.");
+    assert_eq!(work.ok(&["state", "list"]), "");
+}
+
+#[test]
+fn removed_module() {
+    let work = folder("module \"m\" {\n  source = \"./m\"\n}\n-- m/main.tf --\nresource \"terraform_data\" \"a\" {}\n");
+    apply(&work, &[]);
+    work.write("main.tf", "removed {\n  from = module.m\n  lifecycle {\n    destroy = false\n  }\n}\n");
+    apply(&work, &[]);
+    assert_eq!(work.ok(&["state", "list"]), "");
+}
+
+#[test]
+fn import_block() {
+    let work = folder("import {\n  to = terraform_data.a\n  id = \"given\"\n}\nresource \"terraform_data\" \"a\" {}\n");
+    assert_eq!(changes(&work, &[]), ["import terraform_data.a importing given"]);
+    let applied = work.ok(&["apply", "-auto-approve", "-no-color"]);
+    assert!(applied.contains("Apply complete! Resources: 1 imported, 0 added, 0 changed, 0 destroyed."), "{applied}");
+    assert_eq!(changes(&work, &[]), [] as [&str; 0]);
+}
+
+#[test]
+fn import_block_with_for_each() {
+    let work = folder(
+        r#"
+locals {
+  ids = { a = "one", b = "two" }
+}
+import {
+  for_each = local.ids
+  to       = terraform_data.x[each.key]
+  id       = each.value
+}
+resource "terraform_data" "x" {
+  for_each = local.ids
+}
+"#,
+    );
+    assert_eq!(
+        changes(&work, &[]),
+        ["import terraform_data.x[\"a\"] importing one", "import terraform_data.x[\"b\"] importing two"]
+    );
+}
+
+#[test]
+fn import_of_objects_of_a_provider() {
+    let Some(work) = demo_folder("resource \"demo_thing\" \"t\" {\n  name  = \"n\"\n  value = \"v\"\n}\n") else {
+        return;
+    };
+    apply(&work, &[]);
+    let id = work.ok(&["state", "show", "-no-color", "demo_thing.t"]);
+    let id = id.split('"').find(|part| part.starts_with("thing-")).unwrap().to_owned();
+    work.ok(&["state", "rm", "demo_thing.t"]);
+    let import = format!("import {{\n  to = demo_thing.t\n  id = \"{id}\"\n}}\n");
+    work.write("import.tf", &import);
+    assert_eq!(changes(&work, &[]), [format!("import demo_thing.t importing {id}")]);
+    work.write("import.tf", &import.replace("thing-", "thing-nothing-"));
+    assert_eq!(problems(&work, &["plan", "-json"]), ["error Cannot import non-existent remote object"]);
+}

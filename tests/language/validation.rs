@@ -1,0 +1,310 @@
+//! What is found without a plan, and where: names, arguments, blocks, types, duplicates, cycles, addresses, versions.
+
+use crate::harness::{demo_folder, folder, problems, validated};
+
+#[test]
+fn undeclared_names_are_found_in_all_files() {
+    let found = validated(
+        r#"
+output "a" {
+  value = [var.nothing, local.nothing]
+}
+-- b.tf --
+output "b" {
+  value = terraform_data.nothing.id
+}
+output "c" {
+  value = "${module.nothing.x} ${data.terraform_remote_state.nothing.outputs}"
+}
+"#,
+    );
+    assert_eq!(
+        found,
+        [
+            "error b.tf:2,11-33 Reference to undeclared resource",
+            "error b.tf:5,14-30 Reference to undeclared module",
+            "error b.tf:5,34-69 Reference to undeclared resource",
+            "error main.tf:2,12-23 Reference to undeclared input variable",
+            "error main.tf:2,25-38 Reference to undeclared local value",
+        ]
+    );
+}
+
+#[test]
+fn did_you_mean_another_name() {
+    let work =
+        folder("variable \"instance_type\" {\n  default = 1\n}\noutput \"o\" {\n  value = var.instance_tpye\n}\n");
+    let errors = work.fails(&["validate", "-no-color"]);
+    let words = errors.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.replace("│ ", "").contains("Did you mean \"instance_type\"?"), "{errors}");
+}
+
+#[test]
+fn did_you_mean_another_argument() {
+    let work = folder("resource \"terraform_data\" \"a\" {\n  inptu = 1\n}\n");
+    let errors = work.fails(&["validate", "-no-color"]);
+    assert!(errors.contains("Unsupported argument") && errors.contains("Did you mean \"input\"?"), "{errors}");
+}
+
+#[test]
+fn unsupported_and_missing_arguments_and_blocks_of_a_provider() {
+    let Some(work) = demo_folder(
+        r#"
+resource "demo_machine" "m" {
+  name    = "m"
+  size    = 1
+  colour  = "red"
+  address = null
+  disk {}
+  wheels {}
+  labels {
+    a = 1
+  }
+}
+"#,
+    ) else {
+        return;
+    };
+    assert_eq!(
+        problems(&work, &["validate", "-json"]),
+        [
+            "error main.tf:1,29-30 Missing required argument",
+            "error main.tf:4,3-9 Unsupported argument",
+            "error main.tf:6,8-9 Missing required argument",
+            "error main.tf:7,3-9 Unsupported block type",
+            "error main.tf:8,3-9 Unsupported block type",
+        ]
+    );
+}
+
+#[test]
+fn arguments_of_a_wrong_type() {
+    let Some(work) = demo_folder(
+        "resource \"demo_machine\" \"m\" {\n  name   = [\"m\"]\n  zone   = \"north\"\n  size   = \"big\"\n  labels = \"a\"\n}\n",
+    ) else {
+        return;
+    };
+    assert_eq!(
+        problems(&work, &["validate", "-json"]),
+        [
+            "error main.tf:2,12-17 Incorrect attribute value type",
+            "error main.tf:4,12-17 Incorrect attribute value type",
+            "error main.tf:5,12-15 Incorrect attribute value type",
+        ]
+    );
+}
+
+#[test]
+fn attributes_of_modules_that_do_not_exist() {
+    let found = validated(
+        "module \"m\" {\n  source = \"./m\"\n}\noutput \"o\" {\n  value = module.m.nothing\n}\n-- m/main.tf --\n",
+    );
+    assert_eq!(found, ["error main.tf:5,19-27 Unsupported attribute"]);
+}
+
+#[test]
+fn module_arguments_unsupported_and_missing() {
+    let found = validated(
+        r#"
+module "m" {
+  source = "./m"
+  other  = 1
+}
+-- m/main.tf --
+variable "needed" {}
+"#,
+    );
+    assert_eq!(found, ["error main.tf:1,12-13 Missing required argument", "error main.tf:3,3-8 Unsupported argument",]);
+}
+
+#[test]
+fn duplicate_declarations() {
+    let found = validated(
+        r#"
+variable "v" {}
+variable "v" {}
+output "o" {
+  value = 1
+}
+output "o" {
+  value = 2
+}
+resource "terraform_data" "a" {}
+resource "terraform_data" "a" {}
+-- b.tf --
+resource "terraform_data" "a" {}
+"#,
+    );
+    assert_eq!(
+        found,
+        [
+            "error main.tf:2,1-13 Duplicate variable declaration",
+            "error main.tf:6,1-11 Duplicate output definition",
+            "error main.tf:9,1-30 Duplicate resource \"terraform_data\" configuration",
+            "error main.tf:10,1-30 Duplicate resource \"terraform_data\" configuration",
+        ]
+    );
+}
+
+#[test]
+fn duplicate_arguments() {
+    assert_eq!(validated("locals {\n  a = 1\n  a = 2\n}\n"), ["error main.tf:3,3-4 Attribute redefined"]);
+}
+
+#[test]
+fn duplicate_provider_configurations() {
+    let found = validated("provider \"terraform\" {}\nprovider \"terraform\" {}\n");
+    assert_eq!(found, ["error main.tf:2,1-21 Duplicate provider configuration"]);
+}
+
+#[test]
+fn cycles_are_reported_with_their_members() {
+    let work = folder("locals {\n  a = local.b\n  b = local.a\n}\n");
+    let errors = work.fails(&["validate", "-no-color"]);
+    assert!(errors.contains("Cycle") && errors.contains("local.a") && errors.contains("local.b"), "{errors}");
+}
+
+#[test]
+fn cycles_through_modules() {
+    let found = validated(
+        r#"
+module "a" {
+  source = "./m"
+  v      = module.b.v
+}
+module "b" {
+  source = "./m"
+  v      = module.a.v
+}
+-- m/main.tf --
+variable "v" {}
+output "v" {
+  value = var.v
+}
+"#,
+    );
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert!(found[0].starts_with("error Cycle: "), "{found:?}");
+}
+
+#[test]
+fn self_is_for_provisioners_and_postconditions() {
+    let found = validated("resource \"terraform_data\" \"a\" {\n  input = self.id\n}\n");
+    assert_eq!(found, ["error main.tf:2,11-15 Invalid \"self\" reference"]);
+}
+
+#[test]
+fn count_and_each_are_for_blocks_that_repeat() {
+    let found = validated(
+        "output \"o\" {\n  value = [count.index, each.key]\n}\nresource \"terraform_data\" \"a\" {\n  input = each.value\n}\n",
+    );
+    assert_eq!(
+        found,
+        [
+            "error main.tf:2,12-23 Reference to \"count\" in non-counted context",
+            "error main.tf:2,25-33 Reference to \"each\" in context without for_each",
+            "error main.tf:5,11-21 each.value cannot be used in this context",
+        ]
+    );
+}
+
+#[test]
+fn invalid_addresses_in_blocks() {
+    let found = validated(
+        r#"
+moved {
+  from = terraform_data.a.b.c
+  to   = terraform_data
+}
+removed {
+  from = terraform_data.a[0]
+}
+resource "terraform_data" "x" {
+  provider   = "a.b.c"
+}
+"#,
+    );
+    assert!(found.len() >= 4, "{found:?}");
+    for line in ["main.tf:2,", "main.tf:3,", "main.tf:6,", "main.tf:9,"] {
+        assert!(found.iter().any(|f| f.contains(line)), "{line}: {found:?}");
+    }
+}
+
+#[test]
+fn invalid_addresses_on_the_command_line() {
+    let work = folder("resource \"terraform_data\" \"a\" {}\n");
+    for option in
+        ["-target=terraform_data", "-replace=terraform_data.a.b", "-target=module.", "-replace=terraform_data.a[x]"]
+    {
+        let errors = work.fails(&["plan", "-no-color", option]);
+        assert!(errors.to_lowercase().contains("invalid "), "{option}: {errors}");
+    }
+}
+
+#[test]
+fn invalid_names() {
+    let found =
+        validated("variable \"1a\" {}\noutput \"a b\" {\n  value = 1\n}\nresource \"terraform_data\" \"x.y\" {}\n");
+    assert_eq!(
+        found,
+        [
+            "error main.tf:1,10-14 Invalid variable name",
+            "error main.tf:2,8-13 Invalid output name",
+            "error main.tf:5,27-32 Invalid resource name"
+        ]
+    );
+}
+
+#[test]
+fn reserved_variable_names() {
+    assert_eq!(validated("variable \"count\" {}\n"), ["error main.tf:1,10-17 Invalid variable name"]);
+}
+
+#[test]
+fn required_version() {
+    assert!(validated("terraform {\n  required_version = \">= 1.5, < 2.0, != 1.6.0\"\n}\n").is_empty());
+    let found = problems(&folder("terraform {\n  required_version = \"~> 0.12.0\"\n}\n"), &["plan", "-json"]);
+    assert_eq!(found, ["error main.tf:2,3-33 Unsupported Terraform Core version"]);
+    assert_eq!(
+        validated("terraform {\n  required_version = \"latest\"\n}\n"),
+        ["error main.tf:2,22-30 Invalid version constraint"]
+    );
+}
+
+#[test]
+fn required_provider_versions() {
+    let found = validated(
+        "terraform {\n  required_providers {\n    a = { source = \"x/y\", version = \"one\" }\n    b = { source = \"x/y/z/w\" }\n  }\n}\n",
+    );
+    assert_eq!(
+        found,
+        ["error main.tf:3,37-42 Invalid version constraint", "error main.tf:4,20-29 Invalid provider source string"]
+    );
+}
+
+#[test]
+fn syntax_errors_of_all_files() {
+    let work = folder("output \"a\" {\n  value = 1 +\n}\n-- b.tf --\nlocals {\n  a = [1, 2\n}\n");
+    let found = problems(&work, &["validate", "-json"]);
+    assert_eq!(found, ["error b.tf:3,1-2 Missing item separator", "error main.tf:2,14-3,1 Invalid expression"]);
+}
+
+#[test]
+fn blocks_and_arguments_that_the_language_does_not_have() {
+    let found = validated("resorce \"a\" \"b\" {}\nx = 1\nresource \"a\" {}\nvariable \"v\" {\n  typ = string\n}\n");
+    assert_eq!(
+        found,
+        [
+            "error main.tf:1,1-8 Unsupported block type",
+            "error main.tf:2,1-2 Unsupported argument",
+            "error main.tf:3,14-15 Missing name for resource",
+            "error main.tf:5,3-6 Unsupported argument",
+        ]
+    );
+}
+
+#[test]
+fn resource_types_that_a_provider_does_not_have() {
+    let found = validated("resource \"terraform_dat\" \"a\" {}\n");
+    assert_eq!(found, ["error main.tf:1,10-25 Invalid resource type"]);
+}
