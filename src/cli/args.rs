@@ -1,7 +1,7 @@
 //! The forms of arguments: Terraform's single-dash flags are brought into the double-dash form that clap reads, and
 //! the flags that several commands share are defined once.
 
-use crate::addr::{ResourceInstance, Target};
+use crate::addr::{Mode, ResourceInstance, Target};
 use crate::diag::{Diagnostic, Diagnostics};
 use clap::{Arg, ArgAction, ArgMatches, Args, Command};
 use std::any::TypeId;
@@ -10,6 +10,9 @@ use std::time::Duration;
 
 /// The id of the flag `-no-color`.
 const NO_COLOR: &str = "no_color";
+
+/// Stands for the optional value of a boolean flag in help texts, which leave it out (see `help`).
+const BOOLEAN: &str = "BOOL";
 
 /// Brings `-flag`, `-flag=x` and `--flag` into one form. Single letters and everything after `--` stay as they are.
 pub fn normalize(args: impl IntoIterator<Item = String>) -> Vec<String> {
@@ -35,9 +38,10 @@ pub fn normalize(args: impl IntoIterator<Item = String>) -> Vec<String> {
     out
 }
 
-/// Completes the definitions of the commands: each has `-no-color`, and every flag without a value may be given one
-/// too, as in `-json=true` and `-refresh=0`.
-pub fn complete(mut command: Command) -> Command {
+/// Completes the definitions of the commands: each has `-no-color`, every flag without a value may be given one too, as
+/// in `-json=true` and `-refresh=0`, and of a flag that is given several times the last counts.
+pub fn complete(command: Command) -> Command {
+    let mut command = command.args_override_self(true);
     if command.get_arguments().all(|a| a.get_id() != NO_COLOR) && !command.has_subcommands() {
         command = command.arg(Arg::new(NO_COLOR).long("no-color").action(ArgAction::SetTrue).help("Use no colours"));
     }
@@ -50,14 +54,40 @@ pub fn complete(mut command: Command) -> Command {
             .default_value("false")
             .hide_default_value(true)
             .hide_possible_values(true)
-            .value_name("BOOL")
+            .value_name(BOOLEAN)
             .value_parser(boolean),
-        ArgAction::Set if arg.get_value_parser().type_id() == TypeId::of::<bool>() => arg.value_parser(boolean),
+        ArgAction::Set if is_boolean(&arg) => arg.value_parser(boolean).value_name(BOOLEAN),
         _ => arg,
     };
     let names: Vec<String> = command.get_subcommands().map(|c| c.get_name().to_owned()).collect();
     command = command.mut_args(change);
     names.into_iter().fold(command, |c, name| c.mut_subcommand(name, complete))
+}
+
+/// Whether a flag is on or off.
+pub fn is_boolean(arg: &Arg) -> bool {
+    arg.get_value_parser().type_id() == TypeId::of::<bool>()
+}
+
+/// Text about arguments in the form in which people write them: flags with one dash, boolean ones without a value.
+pub fn help(text: &str) -> String {
+    let value = format!("[=<{BOOLEAN}>]");
+    // In a table, what follows stays in its column.
+    let text = text.replace(&format!("{value}  "), &" ".repeat(value.len() + 2)).replace(&value, "");
+    let mut out = String::with_capacity(text.len());
+    let mut before = ' ';
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        if c == '-' && chars.peek() == Some(&'-') && !before.is_alphanumeric() && before != '-' {
+            chars.next();
+            let flag = chars.peek().is_some_and(char::is_ascii_alphabetic);
+            out.push_str(if flag { "-" } else { "--" });
+        } else {
+            out.push(c);
+        }
+        before = c;
+    }
+    out
 }
 
 /// Whether the command has `-no-color`.
@@ -110,8 +140,13 @@ fn target(text: &str) -> Result<Target, String> {
     text.parse().map_err(|e: crate::addr::ParseError| e.0)
 }
 
+/// A resource that can be replaced.
 fn instance(text: &str) -> Result<ResourceInstance, String> {
-    text.parse().map_err(|e: crate::addr::ParseError| e.0)
+    let addr: ResourceInstance = text.parse().map_err(|e: crate::addr::ParseError| e.0)?;
+    if addr.resource.mode != Mode::Managed {
+        return Err("Only managed resources can be replaced.".into());
+    }
+    Ok(addr)
 }
 
 /// Values of root variables, in the order in which they are given.
@@ -256,6 +291,12 @@ mod tests {
         assert_eq!(duration("1m30s"), Ok(Duration::from_secs(90)));
         assert_eq!(duration("250ms"), Ok(Duration::from_millis(250)));
         assert!(duration("soon").is_err() && duration("5").is_err());
+    }
+
+    #[test]
+    fn help_shows_flags_with_one_dash() {
+        let text = "Usage: x [--a[=<BOOL>]] -- ---\n  -h, --help  a--b\n --c[=<BOOL>]  d";
+        assert_eq!(help(text), "Usage: x [-a] -- ---\n  -h, -help  a--b\n -c           d");
     }
 
     #[test]

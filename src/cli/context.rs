@@ -73,6 +73,16 @@ impl Abort {
     }
 }
 
+impl Style {
+    /// What standard output can show.
+    pub fn of_process(env: &Environment) -> Style {
+        let terminal = std::io::stdout().is_terminal();
+        let width = terminal_size::terminal_size().map_or(80, |(w, _)| usize::from(w.0));
+        let color = terminal && env.get("NO_COLOR").is_none() && env.get("TERM") != Some("dumb");
+        Style { color, width, terminal }
+    }
+}
+
 /// What commands work with.
 pub struct Context {
     pub env: Environment,
@@ -91,15 +101,13 @@ pub struct Context {
 
 impl Context {
     pub fn new(env: Environment, original_dir: PathBuf, dir: PathBuf) -> Context {
-        let terminal = std::io::stdout().is_terminal();
-        let width = terminal_size::terminal_size().map_or(80, |(w, _)| usize::from(w.0));
-        let color = terminal && env.get("NO_COLOR").is_none() && env.get("TERM") != Some("dumb");
+        let style = Style::of_process(&env);
         Context {
             env,
             dir,
             original_dir,
             sources: Sources::default(),
-            style: Style { color, width, terminal },
+            style,
             stop: CancellationToken::new(),
             applying: Arc::default(),
             abort: Abort::default(),

@@ -4,6 +4,7 @@
 pub mod args;
 pub mod backends;
 pub mod commands;
+pub mod completion;
 pub mod console;
 pub mod context;
 mod log;
@@ -12,9 +13,10 @@ pub mod project;
 pub mod prompt;
 pub mod recovery;
 mod test_programs;
+mod usage;
 pub mod view;
 
-use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 use context::{Abort, Context, Environment};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -34,14 +36,20 @@ pub const FAILED: Exit = 1;
 
 /// Declarative infrastructure for GPU clouds: the Terraform language, state and providers.
 #[derive(Parser, Debug)]
-#[command(name = "gpuform", disable_version_flag = true, disable_help_subcommand = true, subcommand_required = true)]
+#[command(name = "gpuform", disable_version_flag = true, disable_help_subcommand = true)]
 #[command(arg_required_else_help = true, max_term_width = 120)]
 struct Cli {
     /// Switch to this directory before anything else.
-    #[arg(long, value_name = "DIR", global = true)]
+    #[arg(long, value_name = "DIR", require_equals = true)]
     chdir: Option<PathBuf>,
+    /// Make the shells of this user complete command lines of gpuform.
+    #[arg(long)]
+    install_autocomplete: bool,
+    /// Undo -install-autocomplete.
+    #[arg(long)]
+    uninstall_autocomplete: bool,
     #[command(subcommand)]
-    command: Command,
+    command: Option<Command>,
 }
 
 #[derive(Subcommand, Debug)]
@@ -62,14 +70,23 @@ enum Command {
     Console(commands::console::Console),
     Test(commands::test::Test),
     Providers(commands::providers::Providers),
-    #[command(subcommand)]
+    #[command(subcommand, alias = "env")]
     Workspace(commands::workspace::Workspace),
     ForceUnlock(commands::force_unlock::ForceUnlock),
     Get(commands::get::Get),
     Fmt(commands::fmt::Fmt),
+    Graph(commands::graph::Graph),
+    Modules(commands::modules::Modules),
     #[command(subcommand)]
     Metadata(commands::metadata::Metadata),
     Version(commands::version::Version),
+    Completion(commands::completion::Completion),
+    Man(commands::man::Man),
+}
+
+/// The definition of all commands and flags.
+pub fn command() -> clap::Command {
+    args::complete(Cli::command())
 }
 
 /// Runs the program and gives its exit code.
@@ -82,6 +99,10 @@ pub fn main() -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
+    if let Some(answer) = completion::answer(&env, command) {
+        print!("{answer}");
+        return ExitCode::SUCCESS;
+    }
     let args = match with_environment_args(std::env::args().skip(1).collect(), &env) {
         Ok(args) => args,
         Err(e) => {
@@ -89,14 +110,9 @@ pub fn main() -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
-    let args = std::iter::once("gpuform".to_owned()).chain(args::normalize(args));
-    let matches = match args::complete(Cli::command()).try_get_matches_from(args) {
-        Ok(m) => m,
-        Err(e) => return usage(&e),
-    };
-    let cli = match Cli::from_arg_matches(&matches) {
-        Ok(c) => c,
-        Err(e) => return usage(&e),
+    let (cli, matches) = match usage::parse(args::normalize(args), &env) {
+        Ok(parsed) => parsed,
+        Err(exit) => return ExitCode::from(exit),
     };
     let dir = cli.chdir.as_ref().map_or(original.clone(), |d| original.join(d));
     if cli.chdir.is_some()
@@ -116,7 +132,12 @@ pub fn main() -> ExitCode {
     context.style.color &= !args::no_color(&matches);
     let code = runtime.block_on(async {
         watch_interrupts(context.stop.clone(), context.abort.clone(), context.applying.clone());
-        dispatch(&mut context, cli.command, &matches).await
+        match cli {
+            Cli { command: Some(command), .. } => dispatch(&mut context, command, &matches).await,
+            Cli { install_autocomplete: true, .. } => commands::completion::install(&context),
+            Cli { uninstall_autocomplete: true, .. } => commands::completion::uninstall(&context),
+            _ => usage::overview(),
+        }
     });
     runtime.shutdown_background();
     ExitCode::from(code)
@@ -144,8 +165,12 @@ async fn dispatch(cx: &mut Context, command: Command, matches: &clap::ArgMatches
         Command::ForceUnlock(c) => c.run(cx).await,
         Command::Get(c) => c.run(cx).await,
         Command::Fmt(c) => c.run(cx),
+        Command::Graph(c) => c.run(cx).await,
+        Command::Modules(c) => c.run(cx),
         Command::Metadata(c) => c.run(cx),
         Command::Version(c) => c.run(cx),
+        Command::Completion(c) => c.run(cx),
+        Command::Man(c) => c.run(cx),
     }
 }
 
@@ -216,24 +241,4 @@ fn with_environment_args(mut args: Vec<String>, env: &Environment) -> Result<Vec
     }
     args.splice(at + 1..at + 1, extra);
     Ok(args)
-}
-
-fn usage(e: &clap::Error) -> ExitCode {
-    use clap::error::ErrorKind;
-    match e.kind() {
-        ErrorKind::DisplayHelp => {
-            let _ = e.print();
-            ExitCode::SUCCESS
-        }
-        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-            let _ = e.print();
-            ExitCode::from(127)
-        }
-        _ => {
-            let text = e.render().to_string();
-            let text = text.strip_prefix("error: ").unwrap_or(&text);
-            eprintln!("\nError: {text}");
-            ExitCode::FAILURE
-        }
-    }
 }

@@ -6,6 +6,7 @@
 
 pub mod checks;
 mod dependencies;
+pub mod diagram;
 mod ephemeral;
 pub mod events;
 pub mod execution;

@@ -89,6 +89,7 @@ const LOCAL: usize = 1;
 const OUTPUT: usize = 2;
 const RESOURCE: usize = 3;
 const CALL: usize = 4;
+const CHECK: usize = 5;
 
 impl ModuleMeta {
     fn index(&self, kind: usize, slot: Slot) -> NodeIndex {
@@ -119,6 +120,21 @@ impl Program {
         extra: impl IntoIterator<Item = AbsProviderConfig>,
         diags: &mut Diagnostics,
     ) -> Option<Program> {
+        let mut program = Program::unchecked(config, pool, extra, diags).await?;
+        let order = program.check_cycles(diags)?;
+        program.dependencies(&order);
+        program.spread_create_before_destroy(&order);
+        Some(program)
+    }
+
+    /// As [`Program::build`], for a program that is only looked at: it may have cycles, and resources do not know what
+    /// they depend on.
+    pub async fn unchecked(
+        config: &Config,
+        pool: &ProviderPool,
+        extra: impl IntoIterator<Item = AbsProviderConfig>,
+        diags: &mut Diagnostics,
+    ) -> Option<Program> {
         diags.extend(config.reference_problems.clone());
         let mut b = Builder {
             program: Program {
@@ -143,11 +159,7 @@ impl Program {
         }
         b.nodes();
         b.edges();
-        let mut program = b.program;
-        let order = program.check_cycles(diags)?;
-        program.dependencies(&order);
-        program.spread_create_before_destroy(&order);
-        Some(program)
+        Some(b.program)
     }
 
     pub fn resource_block(&self, module: ModuleId, slot: Slot) -> &model::ResourceBlock {
@@ -202,10 +214,7 @@ impl Program {
                 let Some(child) = meta.children.get(*s as usize).map(|c| &self.modules[*c]) else { return };
                 match self.output_of(module, *s, t) {
                     Some(output) => f(child.index(OUTPUT, output)),
-                    None => {
-                        f(meta.index(CALL, *s));
-                        (0..child.module().outputs.len()).for_each(|o| f(child.index(OUTPUT, o as Slot)));
-                    }
+                    None => f(self.close_index(meta.children[*s as usize])),
                 }
             }
             _ => {}
@@ -257,6 +266,14 @@ impl Program {
     /// Close nodes come first in the graph, in order of module.
     pub fn close_index(&self, module: ModuleId) -> NodeIndex {
         NodeIndex::new(module)
+    }
+
+    pub fn call_index(&self, module: ModuleId, slot: Slot) -> NodeIndex {
+        self.modules[module].index(CALL, slot)
+    }
+
+    pub fn check_index(&self, module: ModuleId, slot: Slot) -> NodeIndex {
+        self.modules[module].index(CHECK, slot)
     }
 
     pub fn provider_index(&self, provider: ProviderId) -> NodeIndex {

@@ -9,6 +9,8 @@ mod demo;
 mod disk;
 mod fmt;
 mod generate;
+mod graph;
 mod hostile;
 mod install;
+mod usage;
 mod workflow;

@@ -1,13 +1,17 @@
 //! The commands, one file each: arguments with their documentation, then one function.
 
 pub mod apply;
+pub mod completion;
 pub mod console;
 pub mod fmt;
 pub mod force_unlock;
 pub mod get;
+pub mod graph;
 pub mod import;
 pub mod init;
+pub mod man;
 pub mod metadata;
+pub mod modules;
 pub mod output;
 pub mod plan;
 pub mod providers;

@@ -3,6 +3,7 @@
 
 mod copies;
 pub mod diagnostics;
+pub mod graph;
 pub mod human;
 pub mod json;
 pub mod plan;

@@ -32,7 +32,7 @@ fn ends_line(piece: &Piece) -> bool {
 }
 
 /// What a token adds to the number of open brackets.
-fn nesting(kind: T) -> isize {
+pub(super) fn nesting(kind: T) -> isize {
     match kind {
         T::OBrace | T::OBrack | T::OParen | T::Interpolation | T::Directive => 1,
         T::CBrace | T::CBrack | T::CParen | T::SequenceEnd => -1,

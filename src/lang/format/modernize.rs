@@ -2,6 +2,7 @@
 //! out, labels of blocks get quotes. The syntax tree says where such a thing may stand; only tokens are changed.
 
 use super::Piece;
+use super::layout::nesting;
 use crate::diag::Range;
 use crate::lang::parse::scan::{T, Token};
 use crate::lang::render::is_visible;
@@ -36,7 +37,7 @@ pub(super) fn pieces<'a>(text: &'a str, tokens: &[Token], body: &NativeBody) -> 
         out.extend(before.iter().map(piece));
         let inside: Vec<Piece<'a>> = inside.iter().map(piece).collect();
         out.extend(match site.kind {
-            Kind::Value => unwrapped(inside),
+            Kind::Value => unwrapped(inside, rest.first().is_some_and(|t| t.kind == T::Newline)),
             Kind::Type => full_type(inside),
             Kind::Labels(labels) => quoted(labels),
         });
@@ -74,7 +75,8 @@ fn collect<'s>(body: &'s NativeBody, block: Option<&Block>, top: bool, sites: &m
 }
 
 /// `"${x}"` as `x`: a template that is nothing but one interpolation. In parentheses where it has several lines.
-fn unwrapped(value: Vec<Piece>) -> Vec<Piece> {
+/// `ends_line` says that nothing comes after it on its line, which a heredoc needs.
+fn unwrapped(value: Vec<Piece>, ends_line: bool) -> Vec<Piece> {
     let Some(inside) = interpolated(&value) else { return value };
     let is_break = |p: &Piece| p.kind == T::Newline;
     let start = inside.iter().position(|p| !is_break(p)).unwrap_or(inside.len());
@@ -84,7 +86,10 @@ fn unwrapped(value: Vec<Piece>) -> Vec<Piece> {
         Some(split) => split,
         None => return value,
     };
-    let several_lines = others.iter().any(|p| is_break(p) || p.is_line_comment());
+    if last.kind == T::CHeredoc && !ends_line {
+        return value;
+    }
+    let several_lines = others.iter().any(is_break) || breaks_at_comment(others);
     let parenthesized = inside.first().is_some_and(|p| p.kind == T::OParen) && last.kind == T::CParen;
     let mut out = inside.to_vec();
     if several_lines && !parenthesized {
@@ -92,6 +97,15 @@ fn unwrapped(value: Vec<Piece>) -> Vec<Piece> {
         out.push(Piece::new(T::CParen, ")"));
     }
     out
+}
+
+/// Whether a comment ends a line outside of all brackets.
+fn breaks_at_comment(pieces: &[Piece]) -> bool {
+    let mut depth = 0;
+    pieces.iter().any(|p| {
+        depth += nesting(p.kind);
+        depth == 0 && p.is_line_comment()
+    })
 }
 
 /// The tokens between `"${` and `}"`, if these belong together and nothing else is in the template.

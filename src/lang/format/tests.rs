@@ -116,11 +116,17 @@ fn outdated_notations_are_replaced() {
     ]);
 }
 
-/// Terraform writes `a = b + # c` without parentheses, which is no longer an expression, and drops labels that have a
-/// dollar sign in them.
+/// Terraform writes `a = b + # c` without parentheses and puts comments behind heredocs, after which the text is no
+/// longer a configuration; it drops labels that have a dollar sign in them, and the index of `a[null]`.
 #[test]
 fn nothing_is_broken_or_lost() {
-    check(&[("a = \"${b + # c\n1}\"\n", "a = (b + # c\n1)\n"), ("a \"$$\" \"%%{b\" {}\n", "a \"$$\" \"%%{b\" {}\n")]);
+    check(&[
+        ("a = \"${b + # c\n1}\"\n", "a = (b + # c\n1)\n"),
+        ("a = \"${{ # c\n}}\"\n", "a = { # c\n}\n"),
+        ("a = \"${<<EOT\n x\nEOT\n}\" # c\n", "a = \"${<<EOT\n x\nEOT\n}\" # c\n"),
+        ("a = b[null]\n", "a = b[null]\n"),
+        ("a \"$$\" \"%%{b\" {}\n", "a \"$$\" \"%%{b\" {}\n"),
+    ]);
 }
 
 #[test]

@@ -1,0 +1,77 @@
+//! Arguments that make no sense, and help: exit codes as Terraform 1.11.4 has them.
+
+use crate::demo::{Work, text};
+
+#[track_caller]
+fn check(work: &Work, exit: i32, args: &str) -> String {
+    let args: Vec<&str> = args.split_whitespace().collect();
+    let out = work.run(&args);
+    assert_eq!(out.status.code(), Some(exit), "{args:?}\n{}{}", text(&out.stdout), text(&out.stderr));
+    format!("{}{}", text(&out.stdout), text(&out.stderr))
+}
+
+#[test]
+fn nonsense_is_an_error() {
+    let work = Work::new("output \"a\" {\n  value = 1\n}\n");
+    for args in [
+        "nosuch",
+        "plan extra",
+        "plan -nosuch",
+        "plan -lock=maybe",
+        "plan -parallelism=x",
+        "plan -target=a..b",
+        "plan -refresh-only -destroy",
+        "plan -destroy -replace=terraform_data.a",
+        "plan -replace=data.a.b",
+        "plan -refresh-only -refresh=false",
+        "apply a b",
+        "destroy -refresh-only",
+        "console nothing",
+        "metadata",
+        "metadata functions",
+        "state",
+        "state nosuch",
+        "state mv a",
+        "workspace",
+        "workspace new",
+        "providers schema",
+        "graph -type=nosuch",
+        "-chdir=nosuch plan",
+        "-chdir . plan",
+        "plan -chdir=.",
+        "-nosuch plan",
+    ] {
+        check(&work, 1, args);
+    }
+    assert!(check(&work, 1, "plann").contains("'plan'"));
+    assert!(check(&work, 1, "plan -nosuch").contains("Error: Failed to parse command-line flags"));
+}
+
+#[test]
+fn help_is_no_error() {
+    let work = Work::new("");
+    check(&work, 127, "");
+    for args in ["-h", "-help", "--help", "plan -h", "state -help", "state mv -h", "fmt --help", "workspace new -h"] {
+        assert!(check(&work, 0, args).contains("Usage: gpuform"), "{args}");
+    }
+    assert!(check(&work, 0, "plan -h").contains(" -detailed-exitcode "));
+}
+
+#[test]
+fn flags_take_values_as_in_terraform() {
+    let work = Work::new("output \"a\" {\n  value = 1\n}\n");
+    assert!(check(&work, 0, "plan -json=true").starts_with('{'));
+    assert!(check(&work, 0, "plan -json -json=false -no-color=1").contains("Changes to Outputs"));
+    assert!(check(&work, 0, "-version").starts_with("gpuform v"));
+    assert!(check(&work, 0, "workspace list -no-color").contains("default"));
+}
+
+#[test]
+fn shells_can_ask() {
+    let work = Work::new("");
+    let out = work.command(&[]).env("COMP_LINE", "gpuform work").output().unwrap();
+    assert_eq!(text(&out.stdout), "workspace\n");
+    assert!(check(&work, 0, "completion bash").starts_with("complete "));
+    assert!(check(&work, 0, "man").starts_with(".TH GPUFORM 1"));
+    check(&work, 1, "completion tcsh");
+}
