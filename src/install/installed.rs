@@ -41,7 +41,7 @@ impl Installed {
                 Diagnostic::error("Provider executable not found", detail).into()
             });
         }
-        self.find(provider).map_err(|why| not_installed(&[format!("{}: {why}", provider.for_display())]))
+        self.find(provider).map_err(|why| self.tell(provider, &why).into())
     }
 
     fn find(&self, provider: &Provider) -> Result<PathBuf, String> {
@@ -94,16 +94,15 @@ impl Installed {
     /// each.
     pub fn missing(&self, needed: &Requirements, runs: impl Fn(&Provider) -> bool) -> Diagnostics {
         let ours = |p: &&Provider| !p.is_builtin() && !self.overrides.contains_key(*p) && !runs(p);
-        let missing = needed.0.keys().filter(ours).filter_map(|p| Some((p, self.find(p).err()?)));
-        let tell = |(p, why): (&Provider, String)| {
-            let summary = match self.lock.providers.contains_key(p) {
-                true => NOT_INSTALLED,
-                false => "Missing required provider",
-            };
-            let detail = format!("The provider {} is needed, but {why}. Run \"gpuform init\".", p.for_display());
-            Diagnostic::error(summary, detail)
-        };
-        missing.map(tell).collect()
+        needed.0.keys().filter(ours).filter_map(|p| Some(self.tell(p, &self.find(p).err()?))).collect()
+    }
+
+    /// The error about a provider that is not installed as it should be.
+    fn tell(&self, provider: &Provider, why: &str) -> Diagnostic {
+        let locked = self.lock.providers.contains_key(provider);
+        let summary = if locked { NOT_INSTALLED } else { "Missing required provider" };
+        let name = provider.for_display();
+        Diagnostic::error(summary, format!("The provider {name} is needed, but {why}. Run \"gpuform init\"."))
     }
 
     fn differs(&self, provider: &Provider, needed: &Requirements) -> Option<String> {

@@ -210,13 +210,12 @@ fn lock_one(
     lock: &mut LockFile,
 ) -> Result<String, Box<Diagnostic>> {
     let old = lock.providers.get(provider);
-    let package = catalogue.for_platform(platform).choose(provider, required, old)?;
+    const SUMMARY: &str = "Could not retrieve providers for locking";
+    let found = catalogue.for_platform(platform).choose(provider, required, old);
+    let package = found.map_err(|d| Diagnostic::error(SUMMARY, format!("For {platform}: {}", d.detail)))?;
     let name = provider.for_display();
     let found = package.hashes(&records(&cx.data_dir())).map_err(|e| {
-        Diagnostic::error(
-            "Could not retrieve providers for locking",
-            format!("The package of {name} cannot be read: {e}."),
-        )
+        Diagnostic::error(SUMMARY, format!("The package of {name} for {platform} cannot be read: {e}."))
     })?;
     let entry = lock.providers.entry(provider.clone()).or_default();
     entry.version = package.version.to_string();
