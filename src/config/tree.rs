@@ -152,8 +152,7 @@ impl Loader<'_, '_> {
         let dir = self.dir.join(relative);
         let path = relative.strip_prefix(".").unwrap_or(relative);
         let path = if path.as_os_str().is_empty() { PathBuf::from(".") } else { path.to_owned() };
-        let shown = if relative == Path::new(".") { self.dir.to_owned() } else { self.dir.join(&path) };
-        let loaded = module::load(&dir, &shown, path, &self.options.sources, self.diags).map(Arc::new);
+        let loaded = module::load(&dir, &path, path.clone(), &self.options.sources, self.diags).map(Arc::new);
         self.modules.insert(relative.to_owned(), loaded.clone());
         loaded
     }
