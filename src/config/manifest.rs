@@ -99,7 +99,7 @@ impl Manifest {
         const RUN_INIT: &str = "Run init to install the modules of this configuration.";
         let fail =
             |summary: &str, what: &str, at| Box::new(Diagnostic::error(summary, format!("{what} {RUN_INIT}")).at(at));
-        let Some(installed) = self.0.get(key) else {
+        let Some(installed) = self.0.get(key).filter(|m| !m.dir.is_empty()) else {
             return Err(fail("Module not installed", "The module is not installed yet.", wanted.range));
         };
         if installed.source != recorded_source(wanted.source) {

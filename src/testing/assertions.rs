@@ -67,7 +67,7 @@ fn one(
     match value.unmark().0 {
         Value::Bool(true) => Status::Pass,
         Value::Bool(false) => {
-            let message = message(&assert, run, scope, diags);
+            let Some(message) = message(&assert, run, scope, diags) else { return Status::Error };
             let mut d = said("Test assertion failed", &message, values());
             d.kind = Kind::TestAssertion;
             diags.push(d);
@@ -89,14 +89,14 @@ fn one(
     }
 }
 
-/// The message of an assertion that failed; sensitive ones are not shown.
-fn message(assert: &Condition, run: &Run, scope: &dyn Scope, diags: &mut Diagnostics) -> String {
+/// The message of an assertion that failed; sensitive ones are not shown. `None` after an error.
+fn message(assert: &Condition, run: &Run, scope: &dyn Scope, diags: &mut Diagnostics) -> Option<String> {
     let value = match assert.error_message.eval_as(scope, &Type::String) {
         Ok(value) => value,
         Err(mut d) => {
             d.context = Some(run.range);
             diags.push(d);
-            return "The message of the assertion could not be evaluated.".into();
+            return None;
         }
     };
     let marks = value.deep_marks();
@@ -111,7 +111,7 @@ fn message(assert: &Condition, run: &Run, scope: &dyn Scope, diags: &mut Diagnos
             .at(assert.error_message.range)
             .context(run.range),
         );
-        return String::new();
+        return Some(String::new());
     }
-    value.as_str().map_or_else(|| "The message of the assertion is not known.".into(), |s| s.trim().to_owned())
+    Some(value.as_str().map_or_else(|| "The message of the assertion is not known.".into(), |s| s.trim().to_owned()))
 }

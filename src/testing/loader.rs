@@ -100,7 +100,11 @@ impl<'a, 'd> Loader<'a, 'd> {
                     let range = label(&block, 0).range;
                     let config = self.cx.provider(block);
                     let key = LocalProviderConfig { name: config.name.clone(), alias: config.alias.clone() };
-                    self.add_provider(&mut file, key, TestProvider { range, kind: ProviderKind::Real(config) });
+                    self.add_provider(
+                        &mut file,
+                        key,
+                        TestProvider { range, kind: ProviderKind::Real(Box::new(config)) },
+                    );
                 }
                 "mock_provider" => {
                     let range = label(&block, 0).range;

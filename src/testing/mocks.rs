@@ -181,10 +181,10 @@ impl Provider for MockProvider {
             let (value, diags) = self.complete(Mode::Managed, request.type_name, &response.planned, Missing::Null);
             response.planned = value.unwrap_or(response.planned);
             response.diagnostics = diags;
-        } else if let Some(schema) = self.real.resource_schema(request.type_name) {
-            if let Ok(value) = complete(&schema.block, &response.planned, Missing::Null, None, Fill::Unknown) {
-                response.planned = value;
-            }
+        } else if let Some(schema) = self.real.resource_schema(request.type_name)
+            && let Ok(value) = complete(&schema.block, &response.planned, Missing::Null, None, Fill::Unknown)
+        {
+            response.planned = value;
         }
         response
     }

@@ -27,4 +27,4 @@ pub use loader::load;
 pub use modules::{each as each_module, modules, wanted};
 pub use runner::{Inputs, Programs, run};
 pub use variables::Given;
-pub use watcher::{Counts, Left, Outcome, Result, Shown, Stage, Status, Watcher};
+pub use watcher::{Counts, Left, Outcome, Reached, Shown, Stage, Status, Watcher};

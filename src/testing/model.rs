@@ -40,7 +40,7 @@ pub struct TestProvider {
 #[derive(Clone, Debug)]
 pub enum ProviderKind {
     /// `provider`
-    Real(ProviderConfig),
+    Real(Box<ProviderConfig>),
     /// `mock_provider`
     Mock(Arc<Mock>),
 }

@@ -9,7 +9,7 @@ use super::scope::Environment;
 use super::stand_ins::{self, StandIns};
 use super::variables;
 use crate::config::model::Config;
-use crate::diag::Diagnostics;
+use crate::diag::{Diagnostics, Range};
 use crate::engine::Session;
 use crate::engine::events::NoEvents;
 use gpuform_schema::{Str, Value};
@@ -23,6 +23,8 @@ pub struct Prepared<'a> {
     pub config: Config,
     /// Of the root module, converted to their types.
     pub variables: BTreeMap<Str, Value>,
+    /// Where their values are written.
+    pub ranges: BTreeMap<Str, Range>,
     pub environment: Arc<Environment>,
     pub session: Session,
     pub expected: Expected,
@@ -69,5 +71,8 @@ pub(super) fn prepare<'a>(work: &FileWork<'a>, run: &'a Run) -> Result<(Prepared
         place,
         substitutes: Some(Arc::new(stand_ins)),
     };
-    Ok((Prepared { run, config, variables: values.module, environment, session, expected }, diags))
+    Ok((
+        Prepared { run, config, variables: values.module, ranges: values.ranges, environment, session, expected },
+        diags,
+    ))
 }

@@ -1,11 +1,11 @@
 //! Carries out test files: the runs of a file one after the other, each on one of the file's states, which live in memory
 //! only; at the end of a file everything that its runs have made is destroyed.
 
-use super::model::{AlternateModule, Run, Suite, TestFile};
+use super::model::{AlternateModule, Command, Run, Suite, TestFile};
 use super::prepare::{Prepared, prepare};
 use super::scope::Environment;
 use super::variables::{FromOutside, Given};
-use super::watcher::{Counts, Outcome, Result as Reached, Shown, Stage, Status, Watcher};
+use super::watcher::{Counts, Left, Outcome, Reached, Shown, Stage, Status, Watcher};
 use super::{assertions, cleanup};
 use crate::addr::ResourceInstance;
 use crate::config::model::{Config, LocalProviderConfig};
@@ -37,7 +37,7 @@ pub trait Programs {
         &self,
         module: Option<(&str, &AlternateModule)>,
         providers: Vec<LocalProviderConfig>,
-    ) -> std::result::Result<Config, Diagnostics>;
+    ) -> Result<Config, Diagnostics>;
 }
 
 /// What running tests needs.
@@ -117,7 +117,7 @@ impl<'a> FileWork<'a> {
     fn new(inputs: &'a Inputs<'a>, watcher: &'a dyn Watcher, file: &'a TestFile) -> FileWork<'a> {
         let mut outside_problems = Diagnostics::new();
         let outside = FromOutside::collect(inputs.given, file.in_test_directory, inputs.sources, &mut outside_problems);
-        let runs = file.runs.iter().map(|r| (r.name.clone(), r.command == super::model::Command::Apply)).collect();
+        let runs = file.runs.iter().map(|r| (r.name.clone(), r.command == Command::Apply)).collect();
         let environment = Environment { runs, place: inputs.place.clone(), ..Environment::default() };
         FileWork { inputs, watcher, file, states: IndexMap::new(), environment, outside, outside_problems }
     }
@@ -190,12 +190,13 @@ impl<'a> FileWork<'a> {
         let state = self.states.get(run.state_key()).map_or_else(State::new, |h| h.state.clone());
         let options = self.options(&prepared);
         let plan = engine::plan_evaluated(&prepared.session, &prepared.config, &state, &options);
-        let (planned, said) = self.watched(&prepared, Stage::Running, began, plan).await;
+        let (planned, mut said) = self.watched(&prepared, Stage::Running, began, plan).await;
+        point_at_values(&prepared, &mut said);
         if self.inputs.abort.is_cancelled() {
             self.abandon(&prepared, planned.as_ref().map(|(plan, _)| plan));
             return Done::failed(interrupted(said));
         }
-        if run.command == super::model::Command::Plan {
+        if run.command == Command::Plan {
             return self.after_plan(prepared, planned, said, diagnostics);
         }
         let mut expected = prepared.expected;
@@ -303,7 +304,7 @@ impl<'a> FileWork<'a> {
     }
 
     /// What exists, by the run that has made or changed it last.
-    pub fn existing(&self) -> Vec<(&'a Run, Vec<super::Left>)> {
+    pub fn existing(&self) -> Vec<(&'a Run, Vec<Left>)> {
         let of = |h: &Held<'a>| (h.last.run, cleanup::left_in(&h.state));
         self.states.values().map(of).filter(|(_, left)| !left.is_empty()).collect()
     }
@@ -349,6 +350,17 @@ fn place_in(run: &Run, diagnostics: &mut Diagnostics) {
         });
         if inside {
             d.context = Some(run.range);
+        }
+    }
+}
+
+/// A condition of a variable that failed is shown at the value that the test gives.
+fn point_at_values(prepared: &Prepared<'_>, diagnostics: &mut Diagnostics) {
+    for d in diagnostics.iter_mut() {
+        let name = d.checked.as_deref().and_then(|c| c.strip_prefix("var."));
+        if let Some(range) = name.and_then(|n| prepared.ranges.get(n)) {
+            d.subject = Some(*range);
+            d.context = None;
         }
     }
 }

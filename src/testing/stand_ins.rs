@@ -49,6 +49,11 @@ pub fn chosen<'f>(file: &'f TestFile, run: &Run) -> Result<Vec<(LocalProviderCon
     if diags.has_errors() { Err(diags) } else { Ok(chosen) }
 }
 
+/// The most exact override; of equals the first.
+fn best<'a>(fitting: impl Iterator<Item = (u8, &'a Override)>) -> Option<&'a Override> {
+    fitting.reduce(|best, next| if next.0 > best.0 { next } else { best }).map(|(_, o)| o)
+}
+
 impl StandIns {
     /// What a run of a file replaces in a configuration.
     pub fn new(
@@ -69,19 +74,17 @@ impl StandIns {
             let Some(addr) = config.root.providers.get(local) else { continue };
             match &provider.kind {
                 ProviderKind::Mock(mock) => drop(own.mocks.insert(addr.clone(), mock.clone())),
-                ProviderKind::Real(config) => drop(own.configs.insert(addr.clone(), config.clone())),
+                ProviderKind::Real(config) => drop(own.configs.insert(addr.clone(), (**config).clone())),
             }
         }
         own
     }
 
-    /// The override for an object: of the run, else of the file, else of its mock provider. The most exact one counts.
+    /// The override for an object: the most exact one; of equals, that of the run before that of the file, and that
+    /// before the one of its mock provider.
     fn override_of<'a>(&'a self, addr: &ResourceInstance, mock: Option<&'a Arc<Mock>>) -> Option<&'a Override> {
-        let mut lists = self.overrides.iter().chain(mock.map(|m| &m.overrides));
-        lists.find_map(|list| {
-            let fitting = list.iter().filter_map(|o| Some((o.fits(addr)?, o)));
-            fitting.max_by_key(|(exact, _)| *exact).map(|(_, o)| o)
-        })
+        let lists = self.overrides.iter().chain(mock.map(|m| &m.overrides));
+        best(lists.flatten().filter_map(|o| Some((o.fits(addr)?, o))))
     }
 }
 
@@ -131,11 +134,8 @@ impl Substitutes for StandIns {
     }
 
     fn module(&self, addr: &ModuleInstance) -> Option<BTreeMap<Str, Value>> {
-        let best = |list: &'_ Vec<Override>| -> Option<Value> {
-            let fitting = list.iter().filter_map(|o| Some((o.fits_module(addr)?, o)));
-            fitting.max_by_key(|(exact, _)| *exact).map(|(_, o)| o.data.values.clone())
-        };
-        let values = self.overrides.iter().find_map(best)?;
+        let all = self.overrides.iter().flatten();
+        let values = &best(all.filter_map(|o| Some((o.fits_module(addr)?, o))))?.data.values;
         let entries = values.entries()?;
         Some(entries.map(|(name, v)| (name.clone(), v.clone())).collect())
     }

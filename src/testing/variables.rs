@@ -1,14 +1,14 @@
 //! Values of variables in tests: of the run, of the file, and from outside (variable files, the environment, the command
 //! line), in this order of precedence.
 
-use super::model::{Run, TestFile};
+use super::model::{ProviderKind, Run, TestFile};
 use super::scope::{Environment, Position};
 use crate::config::model::{Module, Variable};
 use crate::config::variables::{self, automatic_files, parse_text, read_body};
 use crate::diag::{Diagnostic, Diagnostics, Range, Sources};
 use crate::lang::parse;
 use crate::lang::static_expr::constant;
-use crate::lang::syntax::Attribute;
+use crate::lang::syntax::{Attribute, Body, StepKind, Traversal};
 use gpuform_schema::{Str, Type, Value};
 use indexmap::IndexMap;
 use std::collections::{BTreeMap, HashSet};
@@ -119,6 +119,8 @@ impl FromOutside {
 pub struct RunVariables {
     /// Of the module that is run, converted to their types.
     pub module: BTreeMap<Str, Value>,
+    /// Where the values are written.
+    pub ranges: BTreeMap<Str, Range>,
     /// Everything that the test file can refer to.
     pub environment: Environment,
 }
@@ -138,21 +140,21 @@ pub fn evaluate(
 ) -> Result<(RunVariables, Diagnostics), Diagnostics> {
     let mut diags = Diagnostics::new();
     let referred = referred(file, run);
-    let mut ranges: BTreeMap<Str, Option<Range>> = BTreeMap::new();
+    let mut ranges: BTreeMap<Str, Range> = BTreeMap::new();
     for name in outside.0.keys() {
         let declared = module.variables.get(name);
         if (declared.is_some() || referred.contains(name))
             && let Some((value, range)) = outside.value(name, declared, sources, &mut diags)
         {
-            ranges.insert(name.clone(), range);
+            ranges.extend(range.map(|r| (name.clone(), r)));
             environment.variables.insert(name.clone(), value);
         }
     }
     let of_file = values(&file.variables, Position::FileVariables, &environment, &mut diags);
-    ranges.extend(file.variables.values().map(|a| (a.name.clone(), Some(a.expr.range))));
+    ranges.extend(file.variables.values().map(|a| (a.name.clone(), a.expr.range)));
     environment.variables.extend(of_file);
     let of_run = values(&run.variables, Position::RunVariables, &environment, &mut diags);
-    ranges.extend(run.variables.values().map(|a| (a.name.clone(), Some(a.expr.range))));
+    ranges.extend(run.variables.values().map(|a| (a.name.clone(), a.expr.range)));
     if diags.has_errors() {
         return Err(diags);
     }
@@ -170,7 +172,7 @@ pub fn evaluate(
     wanted.extend(of_run);
     let mut converted = BTreeMap::new();
     for (name, v) in &module.variables {
-        let range = ranges.get(name).copied().flatten();
+        let range = ranges.get(name).copied();
         if let Some(value) = for_module(v, wanted.get(name), range, run, sources, &mut diags) {
             converted.insert(name.clone(), value);
         }
@@ -178,7 +180,7 @@ pub fn evaluate(
     if diags.has_errors() {
         return Err(diags);
     }
-    Ok((RunVariables { module: converted, environment }, diags))
+    Ok((RunVariables { module: converted, ranges, environment }, diags))
 }
 
 fn values(
@@ -195,8 +197,8 @@ fn values(
 /// module does not declare can be read.
 fn referred(file: &TestFile, run: &Run) -> HashSet<Str> {
     let mut names = HashSet::new();
-    let mut add = |t: &crate::lang::syntax::Traversal| {
-        if let ("var", Some(crate::lang::syntax::StepKind::Attr(name))) = (&*t.root, t.steps.first().map(|s| &s.kind)) {
+    let mut add = |t: &Traversal| {
+        if let ("var", Some(StepKind::Attr(name))) = (&*t.root, t.steps.first().map(|s| &s.kind)) {
             names.insert(name.clone());
         }
     };
@@ -208,25 +210,25 @@ fn referred(file: &TestFile, run: &Run) -> HashSet<Str> {
         c.error_message.visit_traversals(&mut add);
     }
     for p in file.providers.values() {
-        if let super::model::ProviderKind::Real(config) = &p.kind {
+        if let ProviderKind::Real(config) = &p.kind {
             mentioned_in_body(&config.body, &mut add);
         }
     }
     names
 }
 
-fn mentioned_in_body(body: &crate::lang::syntax::Body, add: &mut impl FnMut(&crate::lang::syntax::Traversal)) {
+fn mentioned_in_body(body: &Body, add: &mut impl FnMut(&Traversal)) {
     match body {
-        crate::lang::syntax::Body::Native(b) => {
+        Body::Native(b) => {
             b.attributes.iter().for_each(|a| a.expr.visit_traversals(&mut |t| add(t)));
             b.blocks.iter().for_each(|b| mentioned_in_body(&b.body, add));
         }
-        crate::lang::syntax::Body::Json(_) => {
+        Body::Json(_) => {
             let mut quiet = Diagnostics::new();
             let attributes = body.clone().just_attributes(&mut quiet);
             attributes.iter().for_each(|a| a.expr.visit_traversals(&mut |t| add(t)));
         }
-        crate::lang::syntax::Body::Merged(both) => both.iter().for_each(|b| mentioned_in_body(b, add)),
+        Body::Merged(both) => both.iter().for_each(|b| mentioned_in_body(b, add)),
     }
 }
 

@@ -62,14 +62,15 @@ pub struct Outcome<'a> {
 
 /// The plan or state that a run came to, with what is needed to show it.
 pub struct Shown {
-    pub what: Result,
+    pub what: Reached,
     pub config: Config,
     pub schemas: Schemas,
     /// The whole schemas of the providers that it uses.
     pub providers: BTreeMap<Provider, Arc<ProviderSchema>>,
 }
 
-pub enum Result {
+/// What a run came to.
+pub enum Reached {
     Plan(Box<Plan>),
     State(Box<State>),
 }

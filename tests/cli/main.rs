@@ -12,5 +12,6 @@ mod generate;
 mod graph;
 mod hostile;
 mod install;
+mod test_command;
 mod usage;
 mod workflow;

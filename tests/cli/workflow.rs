@@ -68,3 +68,13 @@ fn secrets_do_not_show() {
         assert!(!text.contains("hunter2"), "{text}");
     }
 }
+
+#[test]
+fn a_value_that_turns_out_to_be_null_is_applied_as_null() {
+    let work = Work::new(
+        "resource \"terraform_data\" \"a\" {}\nresource \"terraform_data\" \"b\" {\n  input = terraform_data.a.id == \"x\" ? \"b\" : null\n}\noutput \"o\" {\n  \
+         value = terraform_data.b.input == null\n}\n",
+    );
+    work.ok(&["apply", "-auto-approve"]);
+    assert_eq!(work.ok(&["output", "-raw", "o"]), "true");
+}

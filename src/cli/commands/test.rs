@@ -10,7 +10,7 @@ use crate::cli::{Exit, FAILED, OK, view};
 use crate::config::variables::Given as Argument;
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::engine::providers::ProviderPool;
-use crate::testing::{self, Given, Inputs, Status, Watcher};
+use crate::testing::{self, Given, Inputs, Programs as _, Status, Watcher};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -78,7 +78,6 @@ impl Test {
         if diags.has_errors() {
             return Err(diags);
         }
-        messages.diagnostics(&diags);
         let argument = |a| match a {
             VariableArg::Var(text) => Argument::Var(text),
             VariableArg::File(path) => Argument::File(path),
@@ -91,6 +90,16 @@ impl Test {
         };
         let pool = Arc::new(ProviderPool::new(Arc::new(factory)));
         let programs = TestPrograms::new(cx)?;
+        // What is wrong with the modules of single runs is said before anything is made.
+        for (key, module) in testing::each_module(&suite) {
+            if let Err(d) = programs.load(Some((&key, module)), Vec::new()) {
+                diags.extend(d);
+            }
+        }
+        if diags.has_errors() {
+            return Err(diags);
+        }
+        messages.diagnostics(&diags);
         // Runs create objects, and an interrupt lets them be destroyed again.
         cx.applying.store(true, std::sync::atomic::Ordering::SeqCst);
         let inputs = Inputs {

@@ -7,7 +7,7 @@ use crate::cli::view::plan::diff::Paint;
 use crate::cli::view::{Next, diagnostics, plan, state};
 use crate::diag::{Diagnostics, Sources};
 use crate::testing::model::{Run, TestFile};
-use crate::testing::{Counts, Left, Outcome, Result as Reached, Shown, Stage, Status, Watcher};
+use crate::testing::{Counts, Left, Outcome, Reached, Shown, Stage, Status, Watcher};
 use std::io::Write;
 use std::time::Duration;
 

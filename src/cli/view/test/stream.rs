@@ -7,7 +7,7 @@ use crate::cli::view::json::{diagnostic_into, test_plan, test_state};
 use crate::cli::view::stream::{About, emit_about};
 use crate::diag::{Diagnostics, Severity, Sources};
 use crate::testing::model::{Run, TestFile};
-use crate::testing::{Counts, Left, Outcome, Result as Reached, Shown, Stage, Status, Watcher};
+use crate::testing::{Counts, Left, Outcome, Reached, Shown, Stage, Status, Watcher};
 use std::time::Duration;
 
 pub struct Stream {
@@ -68,7 +68,11 @@ impl Watcher for Stream {
         emit_about("info", &text, About::default(), "test_abstract", |m| {
             m.object("test_abstract", |m| {
                 for file in files {
-                    m.array(&file.name, &file.runs, |r, out| string(out, &r.name));
+                    if file.runs.is_empty() {
+                        m.null(&file.name);
+                    } else {
+                        m.array(&file.name, &file.runs, |r, out| string(out, &r.name));
+                    }
                 }
             });
         });
