@@ -133,6 +133,11 @@ impl ModuleInstance {
         ModuleInstance::default()
     }
 
+    /// The instance without keys, which stands for the declaration in printed addresses.
+    pub fn of(module: &Module) -> ModuleInstance {
+        ModuleInstance(module.0.iter().map(|n| (n.clone(), InstanceKey::None)).collect())
+    }
+
     #[must_use]
     pub fn child(&self, name: impl Into<Str>, key: InstanceKey) -> ModuleInstance {
         ModuleInstance(self.0.iter().cloned().chain([(name.into(), key)]).collect())

@@ -11,7 +11,7 @@ use crate::state::backend::Backend;
 use crate::state::backend::local::{Backup, Local, LocalSettings};
 use async_trait::async_trait;
 use gpuform_schema::schema::{Attribute, AttributeType, Block, Description};
-use gpuform_schema::{Marks, Str, Type, Value};
+use gpuform_schema::{Str, Type, Value};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
@@ -240,10 +240,8 @@ impl RemoteStates for RemoteStateReader {
         });
         let stored = backend.read(workspace).await?;
         Ok(stored.map(|s| {
-            let outputs = s.state.outputs.into_iter();
-            outputs
-                .map(|(n, o)| (n, if o.sensitive { o.value.with_marks(Marks::SENSITIVE) } else { o.value }))
-                .collect()
+            // As under Terraform, whether an output is sensitive is a matter of the configuration that has it.
+            s.state.outputs.into_iter().map(|(n, o)| (n, o.value)).collect()
         }))
     }
 }

@@ -7,7 +7,7 @@ use crate::cli::project::Project;
 use crate::cli::view::{Kind, Next, OperationView};
 use crate::cli::{Exit, FAILED, OK};
 use crate::config::model::Config;
-use crate::diag::{Diagnostic, Diagnostics};
+use crate::diag::{self, Diagnostic, Diagnostics};
 use crate::engine::plan::{Plan, PlanMode};
 use crate::engine::plan_file::{self, SavedPlan};
 use crate::engine::{self, PlanOptions, Session};
@@ -162,7 +162,9 @@ impl Operation<'_> {
             force_replace: p.replace.clone(),
             imports: Vec::new(),
             generate: None,
-            variables: self.project.variables.clone(),
+            unvalidated: false,
+            variables: self.project.variables.values.clone(),
+            unsuitable_variables: self.project.variables.unsuitable.clone(),
             timestamp: crate::cli::context::timestamp(),
         }
     }
@@ -248,10 +250,13 @@ impl Operation<'_> {
             let detail = "The state holds no objects, so there is nothing to refresh.";
             self.show(&Diagnostic::warning("Empty or non-existent state", detail).into());
         }
-        self.show(&diags);
         if diags.has_errors() {
-            return FAILED;
+            return self.fail(diags);
         }
+        let asks = plan.applyable() && matches!(approval, Approval::Ask);
+        // Without a pause between plan and apply, what the checks say now would only be said again.
+        let shown = diags.into_iter().filter(|d| asks || d.kind != diag::Kind::CheckAssertion);
+        self.show(&shown.collect());
         if plan.applyable() {
             match approval {
                 Approval::Given => {}
@@ -352,15 +357,18 @@ impl Operation<'_> {
         }
         if store.state().get(&addr).is_some() {
             return self.fail(Diagnostic::error(
-                "Resource already managed",
+                "Resource already managed by gpuform",
                 format!(
                     "The state holds an object for {addr} already. To import another one, remove it from the state first with \
                      \"gpuform state rm\"."
                 ),
             ));
         }
+        if !self.project.variables.unsuitable.is_empty() {
+            return self.fail(self.project.variables.unsuitable.values().cloned().collect::<Diagnostics>());
+        }
         let session = self.session(parallelism);
-        let variables = self.project.variables.clone();
+        let variables = self.project.variables.values.clone();
         let timestamp = crate::cli::context::timestamp();
         let imported =
             engine::import(&session, &self.project.config, store.state(), variables, timestamp, addr, id).await;

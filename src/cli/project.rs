@@ -7,12 +7,13 @@ use crate::cli::backends;
 use crate::cli::context::Context;
 use crate::config::manifest::Manifest;
 use crate::config::model::Config;
-use crate::config::variables;
+use crate::config::variables::{self, RootVariables};
 use crate::config::{self, LoadOptions};
 use crate::diag::{Diagnostic, Diagnostics, Sources};
 use crate::engine::plan::Plan;
 use crate::engine::plan_file::SavedPlan;
 use crate::engine::providers::{ProviderFactory, ProviderPool};
+use crate::engine::schemas::{Needed, Schemas};
 use crate::install::cli_config::{self, CliConfig};
 use crate::install::installed::Installed;
 use crate::install::lock_file;
@@ -29,11 +30,22 @@ use std::sync::Arc;
 /// The version of Terraform that we behave as.
 pub const TERRAFORM_VERSION: &str = "1.11.4";
 
+/// What happens to variables that have no value.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Missing {
+    /// They are asked for, where that is possible.
+    Ask,
+    /// They are an error.
+    Fail,
+    /// They stay unknown.
+    Unknown,
+}
+
 /// A configuration with everything around it.
 pub struct Project {
     pub config: Config,
-    /// Root variables that were given, converted to their types.
-    pub variables: BTreeMap<Str, Value>,
+    /// Root variables that were given.
+    pub variables: RootVariables,
     pub pool: Arc<ProviderPool>,
 }
 
@@ -172,10 +184,10 @@ impl Project {
     ///
     /// # Errors
     /// Everything that is wrong with it, or that `init` has not done yet.
-    pub fn open(cx: &Context, given: &[VariableArg], may_ask: bool) -> Result<(Project, Diagnostics), Diagnostics> {
+    pub fn open(cx: &Context, given: &[VariableArg], missing: Missing) -> Result<(Project, Diagnostics), Diagnostics> {
         let (config, mut diags) = load_config(cx, Path::new("."));
         let Some(config) = config else { return Err(diags) };
-        let variables = collect_variables(cx, &config, given, may_ask, &mut diags);
+        let variables = collect_variables(cx, &config, given, missing, &mut diags);
         Project::assemble(cx, config, variables, diags)
     }
 
@@ -208,15 +220,16 @@ impl Project {
         }
         let (config, mut diags) = load_config(cx, dir.path());
         let Some(config) = config else { return Err(diags) };
-        let mut variables = saved.variables().map_err(Diagnostics::from)?;
-        check_given_again(cx, &config, given, &mut variables, &mut diags);
+        let mut values = saved.variables().map_err(Diagnostics::from)?;
+        check_given_again(cx, &config, given, &mut values, &mut diags);
+        let variables = RootVariables { values, ..RootVariables::default() };
         Project::assemble(cx, config, variables, diags)
     }
 
     fn assemble(
         cx: &Context,
         config: Config,
-        variables: BTreeMap<Str, Value>,
+        variables: RootVariables,
         mut diags: Diagnostics,
     ) -> Result<(Project, Diagnostics), Diagnostics> {
         let factory = Factory::new(cx, &mut diags);
@@ -287,9 +300,9 @@ fn collect_variables(
     cx: &Context,
     config: &Config,
     given: &[VariableArg],
-    may_ask: bool,
+    missing: Missing,
     diags: &mut Diagnostics,
-) -> BTreeMap<Str, Value> {
+) -> RootVariables {
     let args: Vec<variables::Given> = given
         .iter()
         .map(|a| match a {
@@ -298,7 +311,7 @@ fn collect_variables(
         })
         .collect();
     let mut collected = variables::collect(&cx.dir, &config.root.module, &args, &cx.env.variables, &cx.sources, diags);
-    if !diags.has_errors() && may_ask && cx.env.input_allowed() {
+    if !diags.has_errors() && missing == Missing::Ask && cx.env.input_allowed() {
         for name in collected.missing(&config.root.module) {
             let description = config.root.module.variables.get(&name).and_then(|v| v.description.clone());
             let about = description.map(|d| format!("  {d}\n\n")).unwrap_or_default();
@@ -309,7 +322,10 @@ fn collect_variables(
             cx.println("");
         }
     }
-    collected.finish(&config.root.module, diags)
+    if missing != Missing::Unknown {
+        collected.require_all(&config.root.module, diags);
+    }
+    collected.finish(&config.root.module)
 }
 
 /// A saved plan fixes its variables: given again they must be the same; ephemeral ones must be given again.
@@ -326,7 +342,8 @@ fn check_given_again(
         return;
     }
     let mut own = Diagnostics::new();
-    let now = collect_variables(cx, config, given, false, &mut own);
+    let RootVariables { values: now, unsuitable } = collect_variables(cx, config, given, Missing::Fail, &mut own);
+    own.extend(unsuitable.into_values());
     let named: Vec<&str> = given
         .iter()
         .filter_map(|g| match g {
@@ -338,7 +355,7 @@ fn check_given_again(
         let (Some(value), before) = (now.get(name), planned.get(name)) else { continue };
         if v.ephemeral {
             planned.insert(name.clone(), value.clone());
-        } else if named.contains(&&**name) && before.or(v.default.as_ref()) != Some(value) {
+        } else if named.contains(&&**name) && planned_value(v, before) != planned_value(v, Some(value)) {
             diags.error(
                 "Can't change variable when applying a saved plan",
                 format!(
@@ -351,4 +368,27 @@ fn check_given_again(
     }
     let missing_ephemeral = own.iter().filter(|_| has_ephemeral && own.has_errors()).cloned();
     diags.extend(missing_ephemeral.collect::<Vec<_>>());
+}
+
+/// What a variable is when this is given for it.
+fn planned_value(v: &crate::config::model::Variable, given: Option<&Value>) -> Option<Value> {
+    match given {
+        Some(g) => v.ty.apply(g).ok(),
+        None => v.default.clone(),
+    }
+}
+
+/// Schemas where there is no configuration, only a state.
+///
+/// # Errors
+/// A provider cannot be started.
+pub async fn load_schemas(cx: &Context, needed: Needed) -> Result<Schemas, Diagnostics> {
+    let mut diags = Diagnostics::new();
+    let pool = ProviderPool::new(Arc::new(Factory::new(cx, &mut diags)));
+    if diags.has_errors() {
+        return Err(diags);
+    }
+    let schemas = needed.load(&pool).await;
+    pool.close().await;
+    schemas
 }

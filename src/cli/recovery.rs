@@ -37,7 +37,8 @@ pub async fn resolve(op: &Operation<'_>, store: &mut Store, locked: bool) -> Res
             private: i.planned_private.clone(),
         })
         .collect();
-    let found = crate::engine::recover::search(&session, &op.project.config, &op.project.variables, &creates).await;
+    let found =
+        crate::engine::recover::search(&session, &op.project.config, &op.project.variables.values, &creates).await;
     let journal = store.begin()?;
     let mut state = store.state().clone();
     for intent in &pending {

@@ -8,6 +8,7 @@ pub mod manifest;
 pub mod model;
 mod module;
 mod names;
+pub mod refactoring;
 pub mod source;
 mod tree;
 pub mod variables;
@@ -15,3 +16,6 @@ pub mod version;
 
 pub(crate) use files::{Parsed, read as read_file};
 pub use tree::{LoadOptions, ModuleRequest, ModuleResolver, Start, load, load_from};
+
+#[cfg(test)]
+mod tests;

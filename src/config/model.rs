@@ -2,12 +2,12 @@
 //! are resolved: each traversal names the slot of what it refers to in the tables of its own [`Module`].
 
 use crate::addr::{self, ConfigResource, Mode, Resource, ResourceInstance};
-use crate::diag::{Diagnostics, FileId, Range, Sources};
+use crate::diag::{Diagnostic, Diagnostics, FileId, Range, Sources};
 use crate::lang::convert::TypeConstraint;
 use crate::lang::syntax::{Body, Expr, Traversal};
 use gpuform_schema::{Str, Value};
 use indexmap::IndexMap;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -17,9 +17,24 @@ use std::sync::Arc;
 pub struct Config {
     pub root: Arc<ModuleNode>,
     pub sources: Sources,
-    /// Names that refer to nothing, and module inputs that do not fit: errors for everything that evaluates the
-    /// configuration (`validate`, `plan`, …), but not for `init` and the commands that only look at the state.
+    /// Module inputs and providers that do not fit: errors for everything that evaluates the configuration (`validate`,
+    /// `plan`, …), but not for `init` and the commands that only look at the state.
     pub reference_problems: Diagnostics,
+}
+
+impl Config {
+    /// The names that mean nothing, of each module once, in the order of files.
+    pub fn name_problems(&self) -> Vec<Diagnostic> {
+        let mut seen = HashSet::new();
+        let mut all: Vec<Diagnostic> = Vec::new();
+        self.root.visit(&mut |node| {
+            if seen.insert(Arc::as_ptr(&node.module)) {
+                all.extend(node.module.name_problems.iter().cloned());
+            }
+        });
+        all.sort_by_key(|d| d.subject.map(|r| (r.file.0, r.start)));
+        all
+    }
 }
 
 /// One module call path (`module.a.module.b`), whatever its instances. Calls of the same source directory share
@@ -77,6 +92,8 @@ pub struct Module {
     pub provider_metas: BTreeMap<Str, (Body, Range)>,
     /// What belongs into [`Config::reference_problems`].
     pub reference_problems: Diagnostics,
+    /// Names that mean nothing. Each is told when the expression that it stands in would be evaluated.
+    pub name_problems: Diagnostics,
 }
 
 #[derive(Clone, Debug)]
@@ -173,6 +190,12 @@ pub struct Lifecycle {
     pub replace_triggered_by: Vec<Expr>,
     pub preconditions: Vec<Condition>,
     pub postconditions: Vec<Condition>,
+}
+
+impl Lifecycle {
+    pub fn has_conditions(&self) -> bool {
+        !self.preconditions.is_empty() || !self.postconditions.is_empty()
+    }
 }
 
 #[derive(Clone, Debug)]

@@ -13,7 +13,7 @@ use crate::lang::syntax::{Attribute, Block, Body, ExprKind};
 use gpuform_schema::Str;
 use indexmap::map::Entry;
 use indexmap::{IndexMap, IndexSet};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
@@ -51,10 +51,10 @@ pub(super) fn load(
     }
     builder.decode(blocks, overrides, diags);
     let mut module = builder.module;
-    let mut problems = std::mem::take(&mut module.reference_problems);
+    let mut problems = Diagnostics::new();
     names::resolve(&mut module, &mut problems);
     imports::declare_targets(&mut module);
-    module.reference_problems = problems;
+    module.name_problems = problems;
     Some(module)
 }
 
@@ -77,6 +77,8 @@ struct Overrides {
     terraform: Vec<Block>,
     /// Blocks of local values, whose names must exist.
     locals: Vec<Block>,
+    /// The last block that changes the type or the default value of a variable, but not both.
+    variables: HashMap<Str, Range>,
 }
 
 impl Builder<'_> {
@@ -108,7 +110,8 @@ impl Builder<'_> {
                 ),
                 "provider" => self.provider(block, &mut cx),
                 "variable" => {
-                    let v = cx.variable(block);
+                    let changed_by = block.labels.first().and_then(|l| overrides.variables.get(&l.text));
+                    let v = cx.variable(block, changed_by.copied());
                     self.variable(v, &mut cx);
                 }
                 "locals" => self.locals(block, &mut cx),
@@ -412,8 +415,7 @@ fn merge(base: &mut Vec<Block>, other: Vec<Block>, overrides: &mut Overrides, di
                 continue;
             }
             "removed" => {
-                let detail = "Removals stand in normal files only.";
-                diags.error("Cannot override 'removed' blocks", detail, at);
+                base.push(block);
                 continue;
             }
             _ => {}
@@ -438,9 +440,19 @@ fn merge(base: &mut Vec<Block>, other: Vec<Block>, overrides: &mut Overrides, di
             continue;
         };
         refuse(&block, diags);
+        if &*block.ty == "variable" && changes_half_of_a_variable(&block) {
+            overrides.variables.insert(name().into(), at);
+        }
         let body = std::mem::replace(&mut target.body, Body::empty(at));
         target.body = body.overridden_by(block.body);
     }
+}
+
+/// Whether the type is changed and the default value is kept, or the other way round: then they may not fit.
+fn changes_half_of_a_variable(block: &Block) -> bool {
+    static SCHEMA: LazyLock<BodySchema> = LazyLock::new(|| BodySchema::new().optional(["type", "default"]));
+    let (mut content, _) = block.body.clone().partial_content(&SCHEMA, &mut Diagnostics::new());
+    content.take("type").is_some() != content.take("default").is_some()
 }
 
 /// What a block is known by.

@@ -3,7 +3,7 @@
 
 use super::model::{Condition, Module, Repetition};
 use crate::addr::Resource;
-use crate::diag::{Diagnostic, Diagnostics, Severity};
+use crate::diag::{Diagnostic, Diagnostics};
 use crate::lang::resolve::{self, Allowed, Declared, Keys, Symbols};
 use crate::lang::syntax::{Expr, Slot, StepKind, Target, Traversal};
 use gpuform_schema::Str;
@@ -14,7 +14,7 @@ struct Names {
     variables: IndexMap<Str, ()>,
     locals: IndexMap<Str, ()>,
     calls: IndexMap<Str, ()>,
-    resources: IndexMap<Resource, Keys>,
+    resources: IndexMap<Resource, (Keys, Option<Str>)>,
     place: String,
 }
 
@@ -36,7 +36,10 @@ impl Symbols for Names {
         slot(self.resources.get_index_of(resource))
     }
     fn keys(&self, resource: Slot) -> Keys {
-        self.resources.get_index(resource as usize).map_or(Keys::Single, |(_, k)| *k)
+        self.resources.get_index(resource as usize).map_or(Keys::Single, |(_, (k, _))| *k)
+    }
+    fn check_of(&self, resource: Slot) -> Option<&str> {
+        self.resources.get_index(resource as usize)?.1.1.as_deref()
     }
     fn names(&self, kind: Declared) -> Vec<&str> {
         let names = match kind {
@@ -70,6 +73,9 @@ impl Symbols for Module {
     }
     fn keys(&self, resource: Slot) -> Keys {
         self.resources.get_index(resource as usize).map_or(Keys::Single, |(_, r)| keys(&r.repetition))
+    }
+    fn check_of(&self, resource: Slot) -> Option<&str> {
+        self.resources.get_index(resource as usize)?.1.check.as_deref()
     }
     fn names(&self, kind: Declared) -> Vec<&str> {
         match kind {
@@ -135,7 +141,7 @@ pub(super) fn resolve(module: &mut Module, problems: &mut Diagnostics) {
         variables: unit(module.variables.keys().cloned().collect()),
         locals: unit(module.locals.keys().cloned().collect()),
         calls: unit(module.calls.keys().cloned().collect()),
-        resources: module.resources.iter().map(|(a, r)| (a.clone(), keys(&r.repetition))).collect(),
+        resources: module.resources.iter().map(|(a, r)| (a.clone(), (keys(&r.repetition), r.check.clone()))).collect(),
         place: place(module),
     };
     let mut r = Resolution { names: &names, problems };
@@ -188,8 +194,8 @@ pub(super) fn resolve(module: &mut Module, problems: &mut Diagnostics) {
             }
         }
     }
-    for (_, check) in &mut module.checks {
-        r.conditions(&mut check.asserts, none);
+    for (name, check) in &mut module.checks {
+        r.conditions(&mut check.asserts, Allowed { check: Some(name), ..none });
     }
 }
 
@@ -199,7 +205,18 @@ struct Resolution<'a> {
 }
 
 /// Everything that may be referred to anywhere.
-const EVERYTHING: Allowed<'static> = Allowed { count: true, each: true, self_object: true, tests: false, scoped: &[] };
+const EVERYTHING: Allowed<'static> =
+    Allowed { count: true, each: true, self_object: true, tests: false, check: None, scoped: &[] };
+
+/// First parts of names that have a meaning in every condition.
+const ALWAYS_KNOWN: [&str; 6] = ["var", "local", "path", "terraform", "count", "each"];
+
+/// Whether a name is well formed, but what it names is not there.
+fn about_existence(d: &Diagnostic) -> bool {
+    d.summary.starts_with("Reference to undeclared")
+        || d.summary.starts_with("Reference to scoped")
+        || d.summary.contains("instance key")
+}
 
 impl Resolution<'_> {
     fn expr(&mut self, expr: &mut Expr, allowed: Allowed) {
@@ -210,22 +227,41 @@ impl Resolution<'_> {
         for c in conditions {
             self.expr(&mut c.condition, allowed);
             self.expr(&mut c.error_message, allowed);
+            self.unknown_roots(c);
         }
     }
 
-    /// A replacement trigger may name what does not exist: it never triggers then.
+    /// Conditions are evaluated also where a name in them is wrong. Then the first part of the name has no meaning
+    /// either, unless another name with the same first part is right.
+    fn unknown_roots(&mut self, c: &Condition) {
+        let (mut right, mut wrong) = (Vec::new(), Vec::new());
+        for e in [&c.condition, &c.error_message] {
+            e.visit_traversals(&mut |t| {
+                let list = if t.target == Target::Unresolved { &mut wrong } else { &mut right };
+                list.push((t.root.clone(), t.root_range));
+            });
+        }
+        for (root, at) in wrong {
+            if !ALWAYS_KNOWN.contains(&&*root) && !right.iter().any(|(r, _)| *r == root) {
+                let detail = format!("There is nothing called \"{root}\" here.");
+                self.problems.error("Unknown variable", detail, at);
+            }
+        }
+    }
+
+    /// A replacement trigger that names what does not exist is told when it is looked at.
     fn trigger(&mut self, expr: &mut Expr) {
         let mut found = Diagnostics::new();
         resolve::resolve(expr, self.names, EVERYTHING, &mut found);
-        self.undeclared_as_warnings(found);
+        self.problems.extend(found.into_iter().filter(|d| !about_existence(d)));
     }
 
-    /// Dependencies are whole objects. What is not declared cannot be waited for, which is worth a warning only.
+    /// Dependencies are whole objects. Of those that do not exist the first is told, if nothing else is wrong.
     fn depends_on(&mut self, list: &mut [Traversal]) {
+        let mut complained = false;
         for t in list {
             let mut found = Diagnostics::new();
             resolve::resolve_traversal(t, self.names, EVERYTHING, &mut found);
-            self.undeclared_as_warnings(found);
             let instance = usize::from(t.consumed);
             let whole = match (&t.target, t.steps.get(instance).map(|s| &s.kind)) {
                 (Target::Resource(_), Some(StepKind::Index(_) | StepKind::LegacyIndex(_))) => instance + 1,
@@ -235,22 +271,19 @@ impl Resolution<'_> {
             };
             if let Some(step) = t.steps.get(whole).filter(|_| t.target != Target::Unresolved) {
                 let rest = t.steps.last().map_or(step.range, |last| step.range.to(last.range));
+                complained = true;
                 self.problems.error(
                     "Invalid depends_on reference",
                     "A dependency is an object as a whole, not one of its attributes.",
                     rest,
                 );
             }
-        }
-    }
-
-    fn undeclared_as_warnings(&mut self, found: Diagnostics) {
-        for mut d in found {
-            let harmless = d.summary.starts_with("Reference to undeclared") || d.summary.contains("instance key");
-            if harmless {
-                d = Diagnostic { severity: Severity::Warning, ..d };
+            for d in found {
+                if !about_existence(&d) || !complained {
+                    self.problems.push(d);
+                }
+                complained = true;
             }
-            self.problems.push(d);
         }
     }
 

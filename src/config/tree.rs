@@ -282,7 +282,7 @@ impl Loader<'_, '_> {
         for (key, config) in &m.provider_configs {
             let empty = is_empty(&config.body);
             configured |= !empty;
-            if empty && key.alias.is_none() {
+            if empty {
                 self.warn_empty(config.range);
             }
             let absolute = absolute(node.addr.clone(), &source_of(&m, &key.name), key.alias.clone());
@@ -348,7 +348,12 @@ impl Loader<'_, '_> {
             );
             self.diags.warning(UNDEFINED, detail, p.range);
         }
-        let (ours, theirs) = (source_of(parent, &p.parent.name), source_of(child, &p.child.name));
+        let required = |m: &Module, name: &str| match m.required_providers.get(name).filter(|r| r.range.is_some()) {
+            Some(r) => r.source.clone(),
+            // Here the name alone never means the built-in provider.
+            None => Provider::new(addr::DEFAULT_REGISTRY, "hashicorp", name),
+        };
+        let (ours, theirs) = (required(parent, &p.parent.name), required(child, &p.child.name));
         if ours != theirs {
             let detail = format!(
                 "\"{}\" is {} here, but in {path} \"{}\" is {}: the two have nothing in common but the name.",
@@ -432,7 +437,7 @@ fn check_versions(nodes: &[&ModuleNode], version: &Version, diags: &mut Diagnost
     }
 }
 
-/// Names without a meaning, module by module, and inputs that do not fit the modules that are called.
+/// Inputs that do not fit the modules that are called, and providers that are not there.
 fn reference_problems(nodes: &[&ModuleNode]) -> Diagnostics {
     let mut problems = Diagnostics::new();
     let mut seen = HashSet::new();

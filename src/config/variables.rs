@@ -33,6 +33,15 @@ pub struct Collected {
     values: BTreeMap<Str, Candidate>,
 }
 
+/// The values given to the variables of the root module.
+#[derive(Clone, Default, Debug)]
+pub struct RootVariables {
+    /// As given, not converted yet.
+    pub values: BTreeMap<Str, Value>,
+    /// What is wrong with values that do not suit their variables; told when the variable is evaluated.
+    pub unsuitable: BTreeMap<Str, Diagnostic>,
+}
+
 /// What an undeclared name means, by where it is found.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Undeclared {
@@ -101,7 +110,7 @@ struct Collector<'a> {
     sources: &'a Sources,
     diags: &'a mut Diagnostics,
     found: Collected,
-    undeclared_in_files: Vec<(Str, Range)>,
+    undeclared_in_files: Vec<Str>,
 }
 
 impl Collector<'_> {
@@ -142,7 +151,7 @@ impl Collector<'_> {
                 let candidate = Candidate { value, range: Some(a.expr.range), origin: name.to_owned() };
                 self.found.values.insert(a.name.clone(), candidate);
             } else {
-                self.undeclared_in_files.push((a.name.clone(), a.name_range));
+                self.undeclared_in_files.push(a.name.clone());
             }
         }
     }
@@ -150,7 +159,7 @@ impl Collector<'_> {
     fn warn_undeclared(&mut self) {
         const SHOWN: usize = 2;
         let all = std::mem::take(&mut self.undeclared_in_files);
-        for (name, range) in all.iter().take(SHOWN) {
+        for name in all.iter().take(SHOWN) {
             let hint = did_you_mean(name, self.module.variables.keys().map(|n| &**n));
             self.diags.warning(
                 "Value for undeclared variable",
@@ -158,7 +167,7 @@ impl Collector<'_> {
                     "The root module declares no variable \"{name}\", so this value has no effect.{hint} Values for several \
                      configurations are better given as TF_VAR_{name} in the environment, where undeclared ones are ignored."
                 ),
-                *range,
+                None,
             );
         }
         if all.len() > SHOWN {
@@ -248,8 +257,8 @@ impl Collected {
         }
     }
 
-    /// Converts all values; variables that have none are an error.
-    pub fn finish(self, module: &Module, diags: &mut Diagnostics) -> BTreeMap<Str, Value> {
+    /// Variables that have no value are an error.
+    pub fn require_all(&self, module: &Module, diags: &mut Diagnostics) {
         for name in self.missing(module) {
             let range = module.variables.get(&name).map(|v| v.range);
             diags.error(
@@ -261,25 +270,28 @@ impl Collected {
                 range,
             );
         }
-        let mut out = BTreeMap::new();
+    }
+
+    /// Checks all values.
+    pub fn finish(self, module: &Module) -> RootVariables {
+        let mut out = RootVariables::default();
         for (name, c) in self.values {
             let Some(v) = module.variables.get(&name) else { continue };
             if c.value.is_null() && !v.nullable {
                 match &v.default {
                     Some(_) => continue,
                     None => {
-                        diags.error(
-                            "Required variable not set",
-                            format!("The variable \"{name}\" does not accept null, but {} gives it null.", c.origin),
-                            c.range.or(Some(v.range)),
-                        );
+                        let detail =
+                            format!("The variable \"{name}\" does not accept null, but {} gives it null.", c.origin);
+                        let d = Diagnostic::error("Required variable not set", detail).at(c.range.or(Some(v.range)));
+                        out.unsuitable.insert(name, d);
                         continue;
                     }
                 }
             }
             match v.ty.apply(&c.value) {
-                Ok(value) => {
-                    out.insert(name, value);
+                Ok(_) => {
+                    out.values.insert(name, c.value);
                 }
                 Err(e) => {
                     let shown = if v.sensitive { "the given value is not suitable".to_owned() } else { e.to_string() };
@@ -291,7 +303,7 @@ impl Collected {
                     if c.range.is_none() {
                         d.context = Some(v.range);
                     }
-                    diags.push(d);
+                    out.unsuitable.insert(name, d);
                 }
             }
         }
@@ -319,7 +331,10 @@ mod tests {
         let mut diags = Diagnostics::new();
         let module = &config.root.module;
         let found = collect(dir.path(), module, given, &env, &sources, &mut diags);
-        (found.finish(module, &mut diags), diags)
+        found.require_all(module, &mut diags);
+        let found = found.finish(module);
+        diags.extend(found.unsuitable.into_values());
+        (found.values, diags)
     }
 
     #[test]

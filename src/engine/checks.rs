@@ -5,7 +5,7 @@ use crate::state::{CheckKind, CheckObject, CheckResult, CheckStatus};
 use gpuform_schema::Str;
 use std::collections::BTreeMap;
 use std::fmt::Display;
-use std::sync::Mutex;
+use std::sync::{Mutex, MutexGuard};
 
 /// An object with conditions.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -45,65 +45,98 @@ impl Checkable {
     }
 }
 
+/// The conditions of one object.
 #[derive(Default)]
 struct Entry {
+    /// How many there are.
+    conditions: usize,
     statuses: Vec<CheckStatus>,
     messages: Vec<Str>,
 }
 
-/// What was found so far.
-#[derive(Default)]
-pub struct CheckLog {
-    objects: Mutex<BTreeMap<Checkable, Entry>>,
-    /// Declarations, also those without instances.
-    declared: Mutex<BTreeMap<(CheckKind, Str), ()>>,
+impl Entry {
+    fn status(&self) -> CheckStatus {
+        let open = if self.statuses.len() < self.conditions { Some(CheckStatus::Unknown) } else { None };
+        worst(self.statuses.iter().copied().chain(open)).unwrap_or(CheckStatus::Unknown)
+    }
 }
 
-fn worst(statuses: impl Iterator<Item = CheckStatus>) -> CheckStatus {
+/// The instances of one declaration; `None` before it is known which there are.
+type Instances = Option<BTreeMap<Str, Entry>>;
+
+/// What was found so far, by declaration.
+#[derive(Default)]
+pub struct CheckLog(Mutex<BTreeMap<(CheckKind, Str), Instances>>);
+
+fn worst(statuses: impl Iterator<Item = CheckStatus>) -> Option<CheckStatus> {
     let rank = |s: &CheckStatus| match s {
         CheckStatus::Pass => 0,
         CheckStatus::Unknown => 1,
         CheckStatus::Fail => 2,
         CheckStatus::Error => 3,
     };
-    statuses.max_by_key(rank).unwrap_or(CheckStatus::Unknown)
+    statuses.max_by_key(rank)
 }
 
 impl CheckLog {
+    fn all(&self) -> MutexGuard<'_, BTreeMap<(CheckKind, Str), Instances>> {
+        self.0.lock().unwrap_or_else(|e| e.into_inner())
+    }
+
+    /// Says that an object with conditions is declared.
+    pub fn declare(&self, kind: CheckKind, config: impl Into<Str>) {
+        self.all().entry((kind, config.into())).or_default();
+    }
+
+    /// Says that it is known now which instances of a declaration there are, perhaps none.
+    pub fn expand(&self, kind: CheckKind, config: impl Into<Str>) {
+        self.all().entry((kind, config.into())).or_default().get_or_insert_default();
+    }
+
+    /// Says that there is an object with so many conditions.
+    pub fn expect(&self, subject: &Checkable, conditions: usize) {
+        self.change(subject, |entry| entry.conditions = conditions);
+    }
+
     /// Records the result of one condition of an object.
     pub fn record(&self, subject: &Checkable, status: CheckStatus, message: Option<Str>) {
-        let mut objects = self.objects.lock().unwrap_or_else(|e| e.into_inner());
-        let entry = objects.entry(subject.clone()).or_default();
-        entry.statuses.push(status);
-        entry.messages.extend(message);
+        self.change(subject, |entry| {
+            entry.statuses.push(status);
+            entry.messages.extend(message);
+        });
     }
 
-    /// Says that an object with conditions is declared, whether or not it has instances.
-    pub fn declare(&self, kind: CheckKind, config: impl Into<Str>) {
-        self.declared.lock().unwrap_or_else(|e| e.into_inner()).insert((kind, config.into()), ());
+    /// Whether a condition of the object was found to be false.
+    pub fn has_failed(&self, subject: &Checkable) -> bool {
+        let all = self.all();
+        let instances = all.get(&(subject.kind, subject.config.clone())).and_then(Option::as_ref);
+        instances.and_then(|i| i.get(&subject.object)).is_some_and(|entry| entry.statuses.contains(&CheckStatus::Fail))
     }
 
-    /// Everything recorded, by declaration.
+    fn change(&self, subject: &Checkable, f: impl FnOnce(&mut Entry)) {
+        let mut all = self.all();
+        let instances = all.entry((subject.kind, subject.config.clone())).or_default();
+        f(instances.get_or_insert_default().entry(subject.object.clone()).or_default());
+    }
+
+    /// Everything that is declared, with what is known of it.
     pub fn results(&self) -> Vec<CheckResult> {
-        let objects = self.objects.lock().unwrap_or_else(|e| e.into_inner());
-        let declared = self.declared.lock().unwrap_or_else(|e| e.into_inner());
-        let mut by_config: BTreeMap<(CheckKind, Str), Vec<CheckObject>> =
-            declared.keys().map(|k| (k.clone(), Vec::new())).collect();
-        for (subject, entry) in objects.iter() {
-            by_config.entry((subject.kind, subject.config.clone())).or_default().push(CheckObject {
-                addr: subject.object.clone(),
-                status: worst(entry.statuses.iter().copied()),
-                failure_messages: entry.messages.clone(),
-            });
-        }
-        by_config
-            .into_iter()
-            .map(|((kind, config_addr), objects)| CheckResult {
-                kind,
-                config_addr,
-                status: if objects.is_empty() { CheckStatus::Pass } else { worst(objects.iter().map(|o| o.status)) },
-                objects,
-            })
-            .collect()
+        let result = |((kind, config_addr), instances): (&(CheckKind, Str), &Instances)| {
+            let objects: Vec<CheckObject> = instances
+                .iter()
+                .flatten()
+                .map(|(addr, entry)| CheckObject {
+                    addr: addr.clone(),
+                    status: entry.status(),
+                    failure_messages: entry.messages.clone(),
+                })
+                .collect();
+            let status = match instances {
+                None => CheckStatus::Unknown,
+                Some(_) => worst(objects.iter().map(|o| o.status)).unwrap_or(CheckStatus::Pass),
+            };
+            CheckResult { kind: *kind, config_addr: config_addr.clone(), status, objects }
+        };
+        self.all().iter().map(result).collect()
     }
 }

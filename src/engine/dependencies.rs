@@ -45,7 +45,7 @@ impl Program {
         }
     }
 
-    /// All resources in order of their addresses, and by node the position of its resource among them.
+    /// All resources in order of their printed addresses, as Terraform stores them, and by node the position of its resource among them.
     fn sorted_resources(&self) -> (Vec<ConfigResource>, Vec<Option<u32>>) {
         let mut all: Vec<(ConfigResource, NodeIndex)> = self
             .graph
@@ -55,7 +55,7 @@ impl Program {
                 _ => None,
             })
             .collect();
-        all.sort_unstable();
+        all.sort_by_cached_key(|(r, _)| r.to_string());
         let mut positions = vec![None; self.graph.node_count()];
         for (position, (_, n)) in (0..).zip(&all) {
             positions[n.index()] = Some(position);

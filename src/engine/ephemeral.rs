@@ -3,9 +3,9 @@
 use crate::addr::ResourceInstance;
 use crate::config::model::ResourceBlock;
 use crate::engine::events::Event;
+use crate::engine::instance::{about, evaluate_config, explain};
 use crate::engine::objects;
 use crate::engine::plan::Action;
-use crate::engine::planner::{about, evaluate_config, explain};
 use crate::engine::program::ResourceProgram;
 use crate::engine::runtime::{ModuleRun, Repeat};
 use crate::engine::stored::TypeInfo;

@@ -36,13 +36,6 @@ const MOST: u64 = 10_000_000;
 
 fn count(value: &Value, at: Range) -> Result<Expansion> {
     const SUMMARY: &str = "Invalid count argument";
-    if value.marks().contains(Marks::SENSITIVE) {
-        return fail(
-            SUMMARY,
-            "The number of instances cannot be secret, so \"count\" does not accept a sensitive value.",
-            at,
-        );
-    }
     if value.marks().contains(Marks::EPHEMERAL) {
         return fail(SUMMARY, "The instances are recorded in the state, so \"count\" cannot be ephemeral.", at);
     }
@@ -56,7 +49,8 @@ fn count(value: &Value, at: Range) -> Result<Expansion> {
     let number = match convert(value, &Type::Number) {
         Ok(Value::Number(n)) => n,
         Ok(_) | Err(_) => {
-            return fail(SUMMARY, format!("\"count\" must be a whole number, not {}.", value.ty().friendly_name()), at);
+            let detail = format!("\"count\" must be a whole number, not {}.", value.ty().friendly_name());
+            return fail("Incorrect value type", detail, at);
         }
     };
     if !number.is_integer() {
@@ -103,7 +97,7 @@ fn for_each(value: &Value, at: Range) -> Result<Expansion> {
             at,
         );
     }
-    if set_marks.contains(Marks::EPHEMERAL) {
+    if set_marks.contains(Marks::EPHEMERAL) && value.is_known() {
         return fail(SUMMARY, "The instances are recorded in the state, so \"for_each\" cannot be ephemeral.", at);
     }
     if value.is_null() {

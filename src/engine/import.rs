@@ -10,7 +10,7 @@ use crate::engine::walk::{Phase, Walk};
 use crate::lang::functions::FunctionContext;
 use crate::lang::scope::Scope;
 use crate::lang::syntax::{Call, Slot, StepKind, Target, Traversal};
-use gpuform_schema::{Str, Type, Value};
+use gpuform_schema::{Marks, Str, Type, Value};
 use std::collections::{HashMap, HashSet};
 
 /// The imports into the instances of one block: address and ID.
@@ -26,6 +26,15 @@ pub fn wanted(walk: &Walk, given: &[(ResourceInstance, String)], m: ModuleId, sl
     let root = walk.program().modules[0].module().clone();
     let mut ok = true;
     for import in root.imports.iter().filter(|i| i.to.resource == config) {
+        let expressions = import.for_each.iter().chain([&import.id]).map(|e| e.range);
+        let mut wrong = false;
+        for range in expressions.chain([import.to.traversal.range()]) {
+            wrong |= walk.report_all(walk.program().problems_within(range).iter().cloned().collect());
+        }
+        if wrong {
+            ok = false;
+            continue;
+        }
         let found = match evaluate(walk, import, block) {
             Ok(found) => found,
             Err(d) => {
@@ -169,7 +178,11 @@ fn id(import: &Import, scope: &dyn Scope, validating: bool) -> Result<Option<Str
     let value = import.id.eval_as(scope, &Type::String)?;
     let fail =
         |detail: &str| Err(Box::new(Diagnostic::error("Invalid import id argument", detail).at(import.id.range)));
-    match value.unmark().0 {
+    let (plain, marks) = value.unmark();
+    if marks.contains(Marks::EPHEMERAL) {
+        return fail("The ID is shown in the plan and stored, so it cannot be ephemeral.");
+    }
+    match plain {
         Value::String(s) if s.is_empty() => fail("The ID must not be empty."),
         Value::String(s) => Ok(Some(s.to_string())),
         Value::Null(_) => fail("The ID must not be null."),

@@ -13,6 +13,7 @@ use crate::lang::scope::Scope;
 use crate::lang::syntax::Slot;
 use crate::state::State;
 use async_trait::async_trait;
+use gpuform_schema::Value;
 use std::sync::Arc;
 
 /// Gives resources the values that the state holds; what it does not hold is unknown.
@@ -30,9 +31,8 @@ impl ResourceStep for Stored<'_> {
         let info = TypeInfo::new(block.addr.ty.clone(), code.schema.clone());
         for run in walk.runtime.instances(m) {
             let abs = AbsResource { module: run.addr.clone(), resource: block.addr.clone() };
-            let Some(resource) = self.0.resource(&abs) else { continue };
             let mut values = Vec::new();
-            for (key, instance) in &resource.instances {
+            for (key, instance) in self.0.resource(&abs).into_iter().flat_map(|r| &r.instances) {
                 let Some(object) = &instance.current else { continue };
                 let addr = abs.instance(key.clone());
                 match stored::decode(&*configured.provider, &info, &addr, object).await {
@@ -42,30 +42,40 @@ impl ResourceStep for Stored<'_> {
                     }
                 }
             }
-            if !values.is_empty() {
-                let _ = run.resources[slot as usize].set(combine(values.into_iter(), &Kind::of_block(block)));
-            }
+            let kind = Kind::of_block(block);
+            let value = match kind {
+                Kind::Single if values.is_empty() => Value::unknown(info.ty.clone()),
+                _ if values.is_empty() => continue,
+                _ => combine(values.into_iter(), &kind),
+            };
+            let _ = run.resources[slot as usize].set(value);
         }
         Outcome::Done
     }
 }
 
-/// Evaluates the configuration with the stored state and hands over the scope of the root module.
+/// Evaluates the configuration with the stored state and hands over the scope of the root module, with what went wrong
+/// with parts of it.
 ///
 /// # Errors
-/// What is wrong with the configuration, or what `f` reports.
+/// What is wrong with the configuration as a whole, or what `f` reports.
 pub async fn console<R>(
     session: &Session,
     config: &Config,
     state: &State,
     options: &PlanOptions,
-    f: impl FnOnce(&dyn Scope) -> Result<R, Diagnostics>,
+    f: impl FnOnce(&dyn Scope, Diagnostics) -> Result<R, Diagnostics>,
 ) -> Result<R, Diagnostics> {
     let mut diags = Diagnostics::new();
-    let Some(program) = Program::build(config, &session.pool, [], &mut diags).await else { return Err(diags) };
-    let walk = session.walk(Phase::Look, Arc::new(program), None, options.variables.clone(), None);
+    let program = match Program::build(config, &session.pool, [], &mut diags).await {
+        Some(program) if !diags.has_errors() => program,
+        _ => return Err(diags),
+    };
+    let mut walk = session.walk(Phase::Look, Arc::new(program), None, options.variables.clone(), None);
+    walk.unsuitable_variables.clone_from(&options.unsuitable_variables);
     walk.run(&Stored(state)).await;
-    let result = f(&walk.runtime.scope(walk.runtime.root(), &Repeat::None));
+    let problems = walk.take_diagnostics();
+    let result = f(&walk.runtime.scope(walk.runtime.root(), &Repeat::None), problems);
     ephemeral::close_all(&walk).await;
     result
 }

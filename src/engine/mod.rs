@@ -14,6 +14,7 @@ mod executor;
 mod expand;
 pub mod generate;
 mod import;
+mod instance;
 mod look;
 pub mod moved;
 pub mod objects;
@@ -41,6 +42,7 @@ pub use walk::Configured;
 
 use crate::addr::{AbsProviderConfig, ResourceInstance, Target};
 use crate::config::model::{Config, Module};
+use crate::config::refactoring;
 use crate::diag::{Diagnostic, Diagnostics, Result as DiagResult};
 use crate::engine::events::{Event, Events};
 use crate::engine::execution::Execution;
@@ -89,8 +91,12 @@ pub struct PlanOptions {
     pub imports: Vec<(ResourceInstance, String)>,
     /// Make configuration for imported objects that have none; messages about it name this file.
     pub generate: Option<String>,
-    /// Root variables given from outside, converted to their types.
+    /// Do not check the parts of the configuration that the targets leave out.
+    pub unvalidated: bool,
+    /// Root variables given from outside, as given.
     pub variables: BTreeMap<Str, Value>,
+    /// What is wrong with given values that cannot be converted.
+    pub unsuitable_variables: BTreeMap<Str, Diagnostic>,
     /// For `plantimestamp()`, RFC 3339.
     pub timestamp: String,
 }
@@ -196,7 +202,7 @@ impl Session {
         included: Option<HashSet<petgraph::graph::NodeIndex>>,
     ) -> Walk {
         let functions = Arc::new(PoolFunctions(self.pool.clone()));
-        let runtime = Runtime::new(program, &self.place, timestamp, phase.is_apply(), functions);
+        let runtime = Runtime::new(program, &self.place, timestamp, phase, functions);
         Walk::new(
             phase,
             runtime,
@@ -214,11 +220,16 @@ impl Session {
 /// Checks a configuration with its providers' schemas, without a state and without configuring anything.
 pub async fn validate(session: &Session, config: &Config) -> Diagnostics {
     let mut diags = Diagnostics::new();
-    let Some(program) = Program::build(config, &session.pool, [], &mut diags).await else { return diags };
-    let walk = session.walk(Phase::Validate, Arc::new(program), None, BTreeMap::new(), None);
-    walk.run(&validate::Validator).await;
-    diags.extend(walk.take_diagnostics());
+    if let Some(program) = Program::build(config, &session.pool, [], &mut diags).await {
+        diags.extend(validate_program(session, &Arc::new(program)).await);
+    }
     diags
+}
+
+async fn validate_program(session: &Session, program: &Arc<Program>) -> Diagnostics {
+    let walk = session.walk(Phase::Validate, program.clone(), None, BTreeMap::new(), None);
+    walk.run(&validate::Validator).await;
+    walk.take_diagnostics()
 }
 
 /// The values of a configuration after it was planned or applied.
@@ -260,7 +271,8 @@ pub async fn plan_evaluated(
     let mut diags = Diagnostics::new();
     let previous_state = state.clone();
     let mut state = state.clone();
-    let moved = moved::apply(config, &mut state);
+    let moves = moved::apply(config, &mut state);
+    let blocked = moves.warning();
     let needed: HashSet<AbsProviderConfig> = state
         .resources()
         .filter(|(a, _)| a.resource.mode == crate::addr::Mode::Managed)
@@ -273,6 +285,20 @@ pub async fn plan_evaluated(
     };
     let Some(program) = Program::build(config, &session.pool, known, &mut diags).await else { return (None, diags) };
     let program = Arc::new(program);
+    if diags.has_errors() {
+        return (None, diags);
+    }
+    if !options.unvalidated {
+        let wrong = validate_program(session, &program).await;
+        if wrong.has_errors() {
+            return (None, wrong);
+        }
+    }
+    let wrong = refactoring::check_removals(config);
+    if wrong.has_errors() {
+        diags.extend(wrong);
+        return (None, diags);
+    }
     let destroy = options.mode == PlanMode::Destroy;
     let mut targets = Targets::new(options.targets.clone(), options.excludes.clone(), destroy);
     let included = targets.select(&program);
@@ -283,25 +309,49 @@ pub async fn plan_evaluated(
         force_replace: options.force_replace.iter().cloned().collect(),
         imports: options.imports.clone(),
         targets,
-        moved,
+        moved: moves.moved,
         forget: moved::Forget::from_config(config),
         generate: options.generate.clone(),
     };
+    if !complete && !options.unvalidated {
+        diags.push(Diagnostic::warning(
+            "Resource targeting is in effect",
+            "Parts of the configuration were left out with -target or -exclude, so this plan may not hold all changes that \
+             the configuration asks for. Plan once more without these options afterwards.",
+        ));
+    }
+    if let Some(d) = input.targets.splits_moves(&input.moved) {
+        diags.push(d);
+        return (None, diags);
+    }
     let planner = Planner::new(input, state);
     let phase = if destroy { Phase::PlanDestroy } else { Phase::Plan };
-    let walk =
-        session.walk(phase, program.clone(), Some(options.timestamp.clone()), options.variables.clone(), included);
+    let timestamp = Some(options.timestamp.clone());
+    let mut walk = session.walk(phase, program.clone(), timestamp, options.variables.clone(), included);
+    walk.unsuitable_variables.clone_from(&options.unsuitable_variables);
+    walk.only_warn = options.mode == PlanMode::RefreshOnly;
     walk.run(&planner).await;
     if !session.stop.is_cancelled() {
         planner.orphans(&walk).await;
     }
     ephemeral::close_all(&walk).await;
+    let wrong = refactoring::check_moves(config, &moved::Declared(&walk));
+    if wrong.has_errors() {
+        // Whatever else went wrong may only follow from these.
+        return (None, wrong);
+    }
     let outputs = output_changes(&walk, &previous_state, options.mode);
     if session.stop.is_cancelled() {
         walk.report(Diagnostic::error("Execution halted", "Planning was interrupted. Nothing was changed."));
     }
     diags.extend(walk.take_diagnostics());
+    if destroy && walk.values_refused() {
+        // What will be destroyed was not found out.
+        return (None, diags);
+    }
+    diags.extend(blocked);
     let mut work = planner.finish();
+    diags.extend(forgotten(&work.changes));
     work.changes.sort_by(|a, b| (&a.addr, a.deposed).cmp(&(&b.addr, b.deposed)));
     work.drift.sort_by(|a, b| (&a.addr, a.deposed).cmp(&(&b.addr, b.deposed)));
     work.generated.sort_by_key(|g| (g.import.file.0, g.import.start));
@@ -322,10 +372,22 @@ pub async fn plan_evaluated(
         force_replace: options.force_replace.clone(),
         timestamp: options.timestamp.clone(),
         errored: diags.has_errors(),
-        complete,
+        complete: complete && !diags.has_errors(),
         providers: program.providers.iter().map(|p| p.addr.provider.clone()).collect(),
     };
     (Some((plan, Evaluated(walk))), diags)
+}
+
+/// A warning about objects that will be left alone from now on.
+fn forgotten(changes: &[plan::ResourceChange]) -> Option<Diagnostic> {
+    let list: String =
+        changes.iter().filter(|c| c.action == Action::Forget).map(|c| format!("\n  - {}", c.addr)).collect();
+    (!list.is_empty()).then(|| {
+        Diagnostic::warning(
+            "Some objects will no longer be managed by gpuform",
+            format!("These objects stay as they are, but the state will not hold them any more:{list}"),
+        )
+    })
 }
 
 /// Whether a provider configuration that the state names is there: declared, or implied by the root module.
@@ -362,6 +424,7 @@ pub async fn import(
         refresh: true,
         targets: vec![Target::Instance(addr.clone())],
         imports: vec![(addr.clone(), id)],
+        unvalidated: true,
         variables,
         timestamp,
         ..PlanOptions::default()
@@ -409,7 +472,13 @@ fn output_changes(walk: &Walk, state: &State, mode: PlanMode) -> BTreeMap<Str, O
     };
     for (slot, (name, o)) in module.outputs.iter().enumerate() {
         let stored = state.outputs.get(name);
+        if mode == PlanMode::Destroy && stored.is_none() {
+            continue;
+        }
         let before = stored.map_or_else(Value::null, marked);
+        if !walk.is_included(walk.program().modules[0].output_index(slot as u32)) {
+            continue;
+        }
         let after = if mode == PlanMode::Destroy {
             Value::null()
         } else {
@@ -418,15 +487,17 @@ fn output_changes(walk: &Walk, state: &State, mode: PlanMode) -> BTreeMap<Str, O
                 None => continue,
             }
         };
-        let same = stored.map_or(after.is_null(), |s| s.value == after && s.sensitive == o.sensitive);
+        let same = stored.map_or(after.is_null(), |s| s.value == after);
+        // What was secret is not shown when it ceases to be one.
+        let sensitive = o.sensitive || stored.is_some_and(|s| s.sensitive);
         let action = match (stored, same) {
             (_, true) => Action::NoOp,
             (None, _) => Action::Create,
             (Some(_), _) if after.is_null() => Action::Delete,
             (Some(_), _) => Action::Update,
         };
-        let after = if o.sensitive { after.with_marks(Marks::SENSITIVE) } else { after };
-        changes.insert(name.clone(), OutputChange { action, before, after, sensitive: o.sensitive });
+        let after = if sensitive { after.with_marks(Marks::SENSITIVE) } else { after };
+        changes.insert(name.clone(), OutputChange { action, before, after, sensitive });
     }
     for (name, stored) in state.outputs.iter().filter(|(n, _)| !module.outputs.contains_key(*n)) {
         changes.insert(
@@ -473,15 +544,18 @@ pub async fn apply_evaluated(
         let applied = Applied { state: plan.prior_state.clone(), counts: Counts::default(), diagnostics };
         (applied, None)
     };
-    let Some(program) = Program::build(config, &session.pool, needed, &mut diags).await else { return failed(diags) };
-    let program = Arc::new(program);
+    let program = match Program::build(config, &session.pool, needed, &mut diags).await {
+        Some(program) if !diags.has_errors() => Arc::new(program),
+        _ => return failed(diags),
+    };
     let destroy = plan.mode == PlanMode::Destroy;
     let mut targets = Targets::new(plan.targets.clone(), plan.excludes.clone(), destroy);
     let included = targets.select(&program);
     let execution = Execution::build(&program, &plan);
     session.events.event(Event::ApplyBegins { operations: Execution::operations(&plan) });
     let phase = if destroy { Phase::ApplyDestroy } else { Phase::Apply };
-    let walk = session.walk(phase, program.clone(), Some(plan.timestamp.clone()), plan.variables.clone(), included);
+    let mut walk = session.walk(phase, program.clone(), Some(plan.timestamp.clone()), plan.variables.clone(), included);
+    walk.only_warn = plan.mode == PlanMode::RefreshOnly;
     let executor = Executor::new(plan.clone(), execution, journal);
     let graph = &executor.execution.graph;
     if let Err(cycle) = petgraph::algo::toposort(graph, None) {
@@ -501,16 +575,22 @@ pub async fn apply_evaluated(
         walk.report_all(executor::stopped());
     }
     diags.extend(walk.take_diagnostics());
+    if !plan.targets.is_empty() || !plan.excludes.is_empty() {
+        diags.push(Diagnostic::warning(
+            "Applied changes may be incomplete",
+            "The plan left out parts of the configuration with -target or -exclude. \"gpuform plan\" shows whether anything \
+             is left to do.",
+        ));
+    }
     let (mut state, counts) = executor.finish();
-    store_outputs(&walk, &plan, &mut state);
     if destroy && plan.targets.is_empty() && plan.excludes.is_empty() {
         // What was only read has no object behind it.
         let read: Vec<_> =
             state.resources().map(|(a, _)| a.clone()).filter(|a| a.resource.mode == crate::addr::Mode::Data).collect();
         read.iter().for_each(|a| drop(state.remove_resource(a)));
     }
-    let results = walk.checks.results();
-    state.check_results = if destroy && !state.has_resources() { Vec::new() } else { results };
+    store_outputs(&walk, &plan, &mut state);
+    state.check_results = walk.checks.results();
     (Applied { state, counts, diagnostics: diags }, Some(Evaluated(walk)))
 }
 

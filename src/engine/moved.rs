@@ -2,6 +2,11 @@
 
 use crate::addr::{ConfigResource, InstanceKey, Module, ModuleInstance, ResourceInstance, Target};
 use crate::config::model::{Config, ModuleNode, RemovedTarget, Repetition};
+use crate::config::refactoring::{self, DeclaredInstances};
+use crate::diag::Diagnostic;
+use crate::engine::expand::{self, Expansion};
+use crate::engine::runtime::Repeat;
+use crate::engine::walk::Walk;
 use crate::state::State;
 use gpuform_schema::Str;
 use std::collections::HashMap;
@@ -49,16 +54,61 @@ fn each_module(node: &ModuleNode, f: &mut dyn FnMut(&ModuleNode)) {
     node.children.iter().for_each(|c| each_module(c, f));
 }
 
+/// What became of the objects that statements concern.
+#[derive(Default)]
+pub struct Moves {
+    /// The old address of every instance that has a new one.
+    pub moved: HashMap<ResourceInstance, ResourceInstance>,
+    /// Objects that could not move because there is another one at their destination.
+    pub blocked: Vec<(ResourceInstance, ResourceInstance)>,
+}
+
+impl Moves {
+    /// A warning about moves that were not possible.
+    pub fn warning(&self) -> Option<Diagnostic> {
+        let list: String = self.blocked.iter().map(|(old, new)| format!("\n  - {old} to {new}")).collect();
+        (!list.is_empty()).then(|| {
+            Diagnostic::warning(
+                "Unresolved resource instance address changes",
+                format!("These objects could not move, because others have their new addresses already:{list}"),
+            )
+        })
+    }
+}
+
+/// What a plan has found to be declared.
+pub struct Declared<'a>(pub &'a Walk);
+
+impl DeclaredInstances for Declared<'_> {
+    fn modules(&self, module: &Module) -> Vec<ModuleInstance> {
+        let id = self.0.program().module_ids.get(module);
+        id.map_or(&[][..], |id| self.0.runtime.instances(*id)).iter().map(|run| run.addr.clone()).collect()
+    }
+
+    fn has_resource(&self, resource: &ResourceInstance) -> bool {
+        let Some((m, slot)) = self.0.program().find_resource(&resource.config()) else { return false };
+        let Some(run) = self.0.runtime.instances(m).iter().find(|run| run.addr == resource.module) else {
+            return false;
+        };
+        let repetition = &self.0.program().resource_block(m, slot).repetition;
+        let scope = self.0.runtime.scope(run, &Repeat::None);
+        matches!(
+            expand::expand(repetition, &scope),
+            Ok(Expansion::Known(repeats)) if repeats.iter().any(|r| r.key() == resource.key)
+        )
+    }
+}
+
 /// Applies all moves to the state: those that are written, in the order that chains of them need, then those that
-/// follow from adding or removing `count`. Gives the old address of every instance that has a new one.
-pub fn apply(config: &Config, state: &mut State) -> HashMap<ResourceInstance, ResourceInstance> {
+/// follow from adding or removing `count`.
+pub fn apply(config: &Config, state: &mut State) -> Moves {
     let mut moves: Vec<(Module, Target, Target)> = Vec::new();
     each_module(&config.root, &mut |node| {
         for m in &node.module.moved {
             moves.push((node.addr.clone(), m.from.target.clone(), m.to.target.clone()));
         }
     });
-    let mut moved: HashMap<ResourceInstance, ResourceInstance> = HashMap::new();
+    let mut moved = Moves::default();
     if !state.has_resources() {
         return moved;
     }
@@ -79,35 +129,27 @@ pub fn apply(config: &Config, state: &mut State) -> HashMap<ResourceInstance, Re
     moved
 }
 
-fn rename(
-    state: &mut State,
-    moved: &mut HashMap<ResourceInstance, ResourceInstance>,
-    old: &ResourceInstance,
-    new: ResourceInstance,
-) {
-    if *old != new && state.move_instance(old, &new) {
-        let origin = moved.remove(old).unwrap_or_else(|| old.clone());
-        if origin != new {
-            moved.insert(new, origin);
-        }
+fn rename(state: &mut State, moves: &mut Moves, old: &ResourceInstance, new: ResourceInstance) {
+    if *old == new {
+        return;
+    }
+    if !state.move_instance(old, &new) {
+        moves.blocked.push((old.clone(), new));
+        return;
+    }
+    let origin = moves.moved.remove(old).unwrap_or_else(|| old.clone());
+    if origin != new {
+        moves.moved.insert(new, origin);
     }
 }
 
 /// Statements whose source is another's destination come after it.
 fn order(moves: &[(Module, Target, Target)]) -> Vec<usize> {
-    let mut graph = petgraph::graph::DiGraph::<usize, ()>::new();
-    let nodes: Vec<_> = (0..moves.len()).map(|i| graph.add_node(i)).collect();
-    let mut by_destination: HashMap<(Module, String), Vec<usize>> = HashMap::new();
-    for (i, (m, _, to)) in moves.iter().enumerate() {
-        by_destination.entry((m.clone(), to.to_string())).or_default().push(i);
-    }
-    for (i, (m, from, _)) in moves.iter().enumerate() {
-        for before in by_destination.get(&(m.clone(), from.to_string())).into_iter().flatten() {
-            graph.add_edge(nodes[*before], nodes[i], ());
-        }
-    }
+    let absolute = |module: &Module, end: &Target| refactoring::absolute(end, &ModuleInstance::of(module));
+    let ends: Vec<(Target, Target)> = moves.iter().map(|(m, from, to)| (absolute(m, from), absolute(m, to))).collect();
+    let graph = refactoring::order(&ends.iter().map(|(from, to)| (from, to)).collect::<Vec<_>>());
     match petgraph::algo::toposort(&graph, None) {
-        Ok(order) => order.into_iter().map(|n| graph[n]).collect(),
+        Ok(order) => order.into_iter().map(|n| n.index()).collect(),
         Err(_) => (0..moves.len()).collect(),
     }
 }
@@ -178,7 +220,7 @@ fn parts(t: &Target) -> Option<Parts<'_>> {
 }
 
 /// Adding `count` to a resource makes its object the first instance, and removing it the other way round.
-fn implied(config: &Config, state: &mut State, moved: &mut HashMap<ResourceInstance, ResourceInstance>) {
+fn implied(config: &Config, state: &mut State, moved: &mut Moves) {
     let mut repeated: HashMap<ConfigResource, bool> = HashMap::new();
     each_module(&config.root, &mut |node| {
         for r in node.module.resources.values() {

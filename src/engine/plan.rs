@@ -149,7 +149,7 @@ pub struct RelevantAttribute {
 #[derive(Clone, Debug)]
 pub struct Plan {
     pub mode: PlanMode,
-    /// Values of root variables given from outside (not defaults), before conversion marks.
+    /// Values of root variables given from outside (not defaults), as given: not converted to their types yet.
     pub variables: BTreeMap<Str, Value>,
     /// In order of address; no-ops included.
     pub changes: Vec<ResourceChange>,
@@ -172,7 +172,7 @@ pub struct Plan {
     pub timestamp: String,
     /// Planning ended with errors: the plan is partial and cannot be applied.
     pub errored: bool,
-    /// `false` where targets left something out.
+    /// `false` where targets or errors left something out.
     pub complete: bool,
     /// Providers that the configuration or the state needs.
     pub providers: Vec<Provider>,
@@ -216,7 +216,7 @@ impl Plan {
             return false;
         }
         if self.mode == PlanMode::RefreshOnly {
-            return !self.prior_state.same_content(&self.previous_state) || self.outputs.values().any(is_change);
+            return self.drift.iter().any(|d| d.action != Action::NoOp) || self.outputs.values().any(is_change);
         }
         self.has_changes()
     }

@@ -44,7 +44,7 @@ pub async fn run(
                 if p.on_failure_continue {
                     diags.iter_mut().for_each(|d| d.severity = Severity::Warning);
                 }
-                walk.report_all(crate::engine::planner::about(diags, addr));
+                walk.report_all(crate::engine::instance::about(diags, addr));
                 if !p.on_failure_continue {
                     return false;
                 }

@@ -59,8 +59,9 @@ pub async fn search(
     let needed = creates.iter().map(|c| c.provider.clone());
     let all_unknown =
         |why: &str| creates.iter().map(|c| (c.addr.clone(), Found::Unknown(why.to_owned()))).collect::<Vec<_>>();
-    let Some(program) = Program::build(config, &session.pool, needed, &mut diags).await else {
-        return all_unknown("the configuration has errors.");
+    let program = match Program::build(config, &session.pool, needed, &mut diags).await {
+        Some(program) if !diags.has_errors() => program,
+        _ => return all_unknown("the configuration has errors."),
     };
     let walk = session.walk(Phase::PlanDestroy, Arc::new(program), None, variables.clone(), None);
     walk.run(&Nothing).await;

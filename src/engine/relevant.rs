@@ -5,7 +5,7 @@
 
 use crate::addr::{InstanceKey, ModuleInstance};
 use crate::engine::plan::{Action, OutputChange, RelevantAttribute, ResourceChange};
-use crate::engine::program::{ModuleId, Program, repetition_expr};
+use crate::engine::program::{ModuleId, Program};
 use crate::engine::runtime::Runtime;
 use crate::lang::decode::{Block, Setting};
 use crate::lang::syntax::{Expr, ExprKind, Slot, Step as ExprStep, StepKind, Target, TemplatePart, Traversal};
@@ -145,7 +145,7 @@ impl Search<'_> {
             }
             Subject::Resource(s, _) => self.resource(place, *s, &path.0),
             Subject::Repetition(s) => {
-                if let Some(e) = repetition_expr(&program.resource_block(place.id, *s).repetition) {
+                if let Some(e) = program.resource_block(place.id, *s).repetition.expr() {
                     self.expr(place, Some(*s), e);
                 }
             }

@@ -5,6 +5,7 @@ use crate::addr::{InstanceKey, ModuleInstance};
 use crate::config::model::{Module, ResourceBlock};
 use crate::diag::{Diagnostic, Result};
 use crate::engine::program::{ModuleId, Program};
+use crate::engine::walk::Phase;
 use crate::lang::functions::FunctionContext;
 use crate::lang::scope::Scope;
 use crate::lang::syntax::{Call, Slot, Target, Traversal};
@@ -112,6 +113,10 @@ pub struct Runtime {
     /// What `plantimestamp()` gives.
     pub plan_timestamp: Option<String>,
     pub applying: bool,
+    /// Nothing is known but what is written: the values of module calls are unknown.
+    pub validating: bool,
+    /// Whether functions such as `uuid()` give their results.
+    pub impure: bool,
     pub provider_functions: Arc<dyn ProviderFunctions>,
 }
 
@@ -139,13 +144,22 @@ impl Runtime {
         program: Arc<Program>,
         place: &Place,
         plan_timestamp: Option<String>,
-        applying: bool,
+        phase: Phase,
         provider_functions: Arc<dyn ProviderFunctions>,
     ) -> Runtime {
         let modules = cells(program.modules.len()).into_vec();
         let root = Arc::new(ModuleRun::new(&program, 0, ModuleInstance::root(), None, Repeat::None));
         let _ = modules[0].set(vec![root]);
-        Runtime { program, modules, place: place.clone(), plan_timestamp, applying, provider_functions }
+        Runtime {
+            program,
+            modules,
+            place: place.clone(),
+            plan_timestamp,
+            applying: phase.is_apply(),
+            validating: phase == Phase::Validate,
+            impure: phase.is_apply() || phase == Phase::Look,
+            provider_functions,
+        }
     }
 
     /// The instances of a module whose call is expanded.
@@ -166,7 +180,7 @@ impl Runtime {
             base_dir: &self.place.base_dir,
             home: self.place.home.as_deref(),
             plan_timestamp: self.plan_timestamp.as_deref(),
-            impure: self.applying,
+            impure: self.impure,
             templates: None,
         };
         RunScope { runtime: self, module, repeat, this: None, functions }
@@ -182,6 +196,14 @@ impl Runtime {
             names.sort();
             names.into()
         };
+        if self.validating {
+            let object = Type::object(names.iter().map(|n| (n.clone(), Type::Dynamic)));
+            return Value::unknown(match self.repetition_kind(module, slot) {
+                Kind::Single => object,
+                Kind::Tuple => Type::list(object),
+                Kind::Object => Type::map(object),
+            });
+        }
         let build = |only: Option<Slot>| {
             let one = |run: &Arc<ModuleRun>| {
                 let values = names.iter().map(|n| {

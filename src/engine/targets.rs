@@ -1,12 +1,13 @@
 //! `-target` and `-exclude`: which nodes and instances take part.
 
 use crate::addr::{ConfigResource, Module, ResourceInstance, Target};
+use crate::diag::Diagnostic;
 use crate::engine::program::{ModuleId, Node, Program};
 use crate::engine::walk::Walk;
 use crate::lang::syntax::Slot;
 use petgraph::Direction;
 use petgraph::graph::NodeIndex;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// What was asked for, and the nodes that follow from it.
 #[derive(Default)]
@@ -64,7 +65,8 @@ impl Targets {
         }
         if self.destroy && !self.targets.is_empty() {
             let direct: Vec<NodeIndex> = chosen.iter().copied().collect();
-            self.dependents = reach(program, direct, Direction::Outgoing);
+            let next = direct.iter().flat_map(|n| graph.neighbors(*n)).collect();
+            self.dependents = reach(program, next, Direction::Outgoing);
             chosen.extend(self.dependents.iter().filter(|n| matches!(graph[**n], Node::Resource(..))));
         }
         let direct: HashSet<NodeIndex> = chosen.clone();
@@ -107,6 +109,31 @@ impl Targets {
         }
         let n = walk.program().modules[m].resource_index(slot);
         if self.destroy { self.dependents.contains(&n) } else { self.needed.contains(&n) }
+    }
+
+    /// Objects can move only if the targets cover both where they were and where they are to be.
+    pub fn splits_moves(&self, moved: &HashMap<ResourceInstance, ResourceInstance>) -> Option<Diagnostic> {
+        if self.targets.is_empty() {
+            return None;
+        }
+        let covered = |addr: &ResourceInstance| self.targets.iter().any(|t| covers(t, addr));
+        let mut left_out: Vec<String> = moved
+            .iter()
+            .flat_map(|(new, old)| [old, new])
+            .filter(|addr| !covered(addr))
+            .map(|addr| format!("\n  -target={}", shlex::try_quote(&addr.to_string()).unwrap_or_default()))
+            .collect();
+        left_out.sort();
+        (!left_out.is_empty()).then(|| {
+            Diagnostic::error(
+                "Moved resource instances excluded by targeting",
+                format!(
+                    "Objects in the state are to move, which -target leaves out only in part. Plan without -target, or add \
+                     these:{}",
+                    left_out.concat()
+                ),
+            )
+        })
     }
 
     /// Whether an object without configuration takes part.

@@ -16,11 +16,11 @@ pub struct Reference {
     pub path: Path,
 }
 
-/// Resolves an entry; `None` where it names nothing that can change.
+/// Resolves an entry.
 ///
 /// # Errors
-/// When the entry is not a reference to a resource, or its index cannot be used.
-pub fn resolve(e: &Expr, scope: &dyn Scope) -> Result<Option<Reference>> {
+/// When the entry is not a reference to a resource that is declared, or its index cannot be used.
+pub fn resolve(e: &Expr, scope: &dyn Scope) -> Result<Reference> {
     let ExprKind::Traversal(t) = &e.kind else {
         return Err(Box::new(
             Diagnostic::error(
@@ -31,7 +31,10 @@ pub fn resolve(e: &Expr, scope: &dyn Scope) -> Result<Option<Reference>> {
             .at(e.range),
         ));
     };
-    let Target::Resource(slot) = t.target else { return Ok(None) };
+    let Target::Resource(slot) = t.target else {
+        let detail = "A trigger must be a resource of this module that exists.";
+        return Err(Box::new(Diagnostic::error("Reference to undeclared resource", detail).at(e.range)));
+    };
     let mut key = None;
     let mut path = Path::root();
     for (n, step) in t.steps.iter().skip(t.consumed as usize).enumerate() {
@@ -64,7 +67,22 @@ pub fn resolve(e: &Expr, scope: &dyn Scope) -> Result<Option<Reference>> {
             step => path = path.child(step),
         }
     }
-    Ok(Some(Reference { slot, key, path }))
+    Ok(Reference { slot, key, path })
+}
+
+impl Reference {
+    /// Whether it means the instance with this key.
+    pub fn covers(&self, key: &InstanceKey) -> bool {
+        match &self.key {
+            Some(k) => k == key,
+            None => self.path.is_root() || key.is_none(),
+        }
+    }
+
+    /// Whether an instance must be there: a resource as a whole may have none.
+    pub fn wants_instance(&self) -> bool {
+        self.key.is_some() || !self.path.is_root()
+    }
 }
 
 /// Whether a change concerns the part at `path`.

@@ -3,16 +3,16 @@
 
 use crate::addr::{Mode, ResourceInstance};
 use crate::diag::Diagnostics;
-use crate::engine::planner::{about, explain};
+use crate::engine::instance::{evaluate_config, explain};
 use crate::engine::program::ModuleId;
-use crate::engine::runtime::{Kind, Repeat, combine};
+use crate::engine::runtime::{Kind, Repeat};
 use crate::engine::schedule::Outcome;
 use crate::engine::stored::TypeInfo;
 use crate::engine::walk::{ResourceStep, Walk};
 use crate::engine::{checks::Checkable, import, objects};
 use crate::lang::syntax::Slot;
 use async_trait::async_trait;
-use gpuform_schema::{Marks, Value};
+use gpuform_schema::{Marks, Type, Value};
 
 /// Validates the resources of a walk.
 pub struct Validator;
@@ -48,16 +48,16 @@ impl ResourceStep for Validator {
                 key: crate::addr::InstanceKey::None,
             };
             let scope = || walk.runtime.scope(run, &repeat);
-            let mut diags = Diagnostics::new();
-            let config = if repeats.is_empty() && repeat.key().is_none() && !matches!(repeat, Repeat::Unknown) {
-                // Nothing will be created, but what is written is checked all the same.
-                code.decoder.eval(&walk.runtime.scope(run, &Repeat::Unknown), &mut diags)
-            } else {
-                code.decoder.eval(&scope(), &mut diags)
+            // Where nothing will be created, what is written is checked all the same.
+            let of_none = repeats.is_empty() && !matches!(repeat, Repeat::Unknown);
+            let given = if of_none { &Repeat::Unknown } else { &repeat };
+            let scope_of_given = walk.runtime.scope(run, given);
+            let config =
+                if meta.wrong_names { None } else { evaluate_config(walk, code, block, &addr, &scope_of_given) };
+            let Some((plain, _)) = config.filter(|_| !meta.problems.has_errors()) else {
+                ok = false;
+                continue;
             };
-            ok &= !walk.report_all(about(diags, &addr));
-            let Some(config) = config else { continue };
-            let plain = config.unmark_deep(&mut Marks::default());
             let provider = &*configured.provider;
             let diags = match block.mode() {
                 Mode::Managed => provider.validate_resource_config(&info.name, plain.clone()).await,
@@ -79,9 +79,15 @@ impl ResourceStep for Validator {
                 decoder.eval(&scope().with_self(Value::unknown(info.ty.clone())), &mut diags);
                 ok &= !walk.report_all(diags);
             }
-            let kind = Kind::of_block(block);
-            let values = if kind == Kind::Single { (Repeat::None, value) } else { (Repeat::Unknown, value) };
-            let _ = run.resources[slot as usize].set(combine([values].into_iter(), &kind));
+            // What others see of it is wholly unknown.
+            let seen = match Kind::of_block(block) {
+                Kind::Single if block.mode() == Mode::Ephemeral => {
+                    Value::unknown(info.ty.clone()).with_marks(Marks::EPHEMERAL)
+                }
+                Kind::Single => Value::unknown(info.ty.clone()),
+                Kind::Tuple | Kind::Object => Value::unknown(Type::Dynamic),
+            };
+            let _ = run.resources[slot as usize].set(seen);
         }
         if ok { Outcome::Done } else { Outcome::Failed }
     }

@@ -1,23 +1,24 @@
 //! What planning, applying and validating have in common: evaluating variables, locals, outputs, module calls,
 //! providers and checks in dependency order. What happens to resources differs and is given as a [`ResourceStep`].
 
-use crate::addr::{self, AbsProviderConfig};
-use crate::config::model::{Condition, Repetition};
-use crate::diag::{Diagnostic, Diagnostics, Kind, Range};
+use crate::addr::{self, AbsProviderConfig, AbsResource, ModuleInstance, ResourceInstance};
+use crate::config::model::{Condition, Repetition, ResourceBlock};
+use crate::diag::{Diagnostic, Diagnostics, Kind, Range, Severity};
 use crate::engine::checks::{CheckLog, Checkable};
 use crate::engine::ephemeral;
 use crate::engine::events::Events;
 use crate::engine::expand::{self, Expansion};
 use crate::engine::program::{ModuleId, Node, Program, ProviderId};
 use crate::engine::providers::ProviderPool;
-use crate::engine::runtime::{ModuleRun, Repeat, Runtime};
+use crate::engine::runtime::{ModuleRun, Repeat, RunScope, Runtime};
 use crate::engine::schedule::{self, Outcome};
 use crate::engine::substitutes::Substitutes;
+use crate::lang::convert::convert;
 use crate::lang::limits;
 use crate::lang::scope::Scope;
 use crate::lang::syntax::{Expr, Slot};
 use crate::plugin::Provider;
-use crate::state::CheckStatus;
+use crate::state::{CheckKind, CheckStatus};
 use async_trait::async_trait;
 use gpuform_schema::{Marks, Str, Type, Value};
 use petgraph::graph::{DiGraph, NodeIndex};
@@ -50,6 +51,9 @@ impl Phase {
     }
 }
 
+/// The summary for values that a `validation` block refuses.
+const VALIDATION_FAILED: &str = "Invalid value for variable";
+
 /// What the walk does with resources.
 #[async_trait(?Send)]
 pub trait ResourceStep {
@@ -75,8 +79,12 @@ pub struct Walk {
     pub operations: Semaphore,
     /// Values of root variables given from outside.
     pub variables: BTreeMap<Str, Value>,
+    /// What is wrong with given values that cannot be converted.
+    pub unsuitable_variables: BTreeMap<Str, Diagnostic>,
     /// The nodes that targeting leaves in; `None` for all.
     pub included: Option<HashSet<NodeIndex>>,
+    /// Conditions of resources and outputs only warn: nothing will be changed.
+    pub only_warn: bool,
     pub checks: CheckLog,
     pub substitutes: Option<Arc<dyn Substitutes>>,
     diagnostics: Mutex<Diagnostics>,
@@ -97,8 +105,11 @@ impl Walk {
         included: Option<HashSet<NodeIndex>>,
         substitutes: Option<Arc<dyn Substitutes>>,
     ) -> Walk {
-        let providers = (0..runtime.program.providers.len()).map(|_| OnceLock::new()).collect();
-        Walk {
+        let program = &runtime.program;
+        let providers = program.providers.iter().map(|_| OnceLock::new()).collect();
+        let checks = CheckLog::default();
+        declare_checks(program, &checks);
+        let walk = Walk {
             phase,
             runtime,
             pool,
@@ -106,13 +117,17 @@ impl Walk {
             stop,
             operations: Semaphore::new(parallelism.max(1)),
             variables,
+            unsuitable_variables: BTreeMap::new(),
             included,
-            checks: CheckLog::default(),
+            only_warn: false,
+            checks,
             substitutes,
             diagnostics: Mutex::default(),
             providers,
             opened: Mutex::default(),
-        }
+        };
+        walk.expect_checks(0, walk.runtime.instances(0));
+        walk
     }
 
     pub fn program(&self) -> &Arc<Program> {
@@ -135,6 +150,11 @@ impl Walk {
 
     pub fn take_diagnostics(&self) -> Diagnostics {
         std::mem::take(&mut *self.diagnostics())
+    }
+
+    /// Whether the configuration has refused the value of a root variable.
+    pub fn values_refused(&self) -> bool {
+        self.diagnostics().iter().any(|d| d.is_error() && d.summary == VALIDATION_FAILED)
     }
 
     /// Ephemeral resources that are open.
@@ -186,6 +206,10 @@ impl Walk {
                 Outcome::Done
             };
         }
+        let names_ok = self.names(node);
+        if !names_ok && !matches!(node, Node::Resource(..) | Node::Check(..)) {
+            return Outcome::Failed;
+        }
         let ok = match node {
             Node::Variable(m, s) => self.each_module(m, |run| self.variable(run, s)),
             Node::Local(m, s) => self.each_module(m, |run| {
@@ -198,9 +222,44 @@ impl Walk {
             Node::Check(m, s) => self.each_module(m, |run| self.check(run, s)),
             Node::Close(_) => true,
             Node::Provider(id) => return self.configure(id).await,
-            Node::Resource(m, s) => return resources.resource(self, m, s).await,
+            Node::Resource(m, s) => {
+                let broken = !names_ok || self.program().resource_meta(m, s).problems.has_errors();
+                if broken && self.phase != Phase::Validate {
+                    return Outcome::Failed;
+                }
+                let outcome = resources.resource(self, m, s).await;
+                return if broken { Outcome::Failed } else { outcome };
+            }
         };
         if ok { Outcome::Done } else { Outcome::Failed }
+    }
+
+    /// Tells what is wrong with the names that a node uses, once for each module call; false if something is.
+    fn names(&self, node: Node) -> bool {
+        let program = self.program();
+        let m = match node {
+            Node::Variable(m, _) | Node::Local(m, _) | Node::Output(m, _) | Node::Call(m, _) | Node::Check(m, _) => m,
+            Node::Resource(m, _) if self.phase != Phase::Look => m,
+            Node::Resource(..) | Node::Close(_) | Node::Provider(_) => return true,
+        };
+        if self.runtime.instances(m).is_empty() {
+            return true;
+        }
+        let mut ok = true;
+        if program.has_problems() {
+            let expressions = program.expressions(node);
+            for range in &expressions.value {
+                let found = program.problems_within(*range);
+                ok &= !self.report_all(found.iter().cloned().collect());
+            }
+            for range in &expressions.checked {
+                self.report_all(program.problems_within(*range).iter().cloned().collect());
+            }
+        }
+        if let Node::Resource(m, s) = node {
+            self.report_all((*program.resource_meta(m, s).problems).clone());
+        }
+        ok
     }
 
     /// Does something in every instance of a module; true if it went well in all of them.
@@ -235,12 +294,24 @@ impl Walk {
             marks |= Marks::EPHEMERAL;
         }
         let _ = run.variables[slot as usize].set(value.with_marks(marks));
-        if self.phase.is_destroy() || self.phase == Phase::Look || v.validations.is_empty() {
+        let checked = match self.phase {
+            Phase::Look | Phase::ApplyDestroy => false,
+            Phase::PlanDestroy => run.addr.is_root(),
+            Phase::Validate | Phase::Plan | Phase::Apply => true,
+        };
+        if !checked || v.validations.is_empty() {
             return true;
         }
         let scope = self.runtime.scope(run, &Repeat::None);
         let subject = Checkable::variable(&run.addr, &v.name);
-        self.conditions(&v.validations, &scope, &subject, "Invalid value for variable", v.range)
+        if !self.phase.is_destroy() {
+            self.checks.expect(&subject, v.validations.len());
+        }
+        let given = run.parent.as_ref().and_then(|(parent, call)| {
+            let call = &self.program().modules[parent.id].module().calls[*call as usize];
+            call.inputs.get(&v.name).map(|(e, _)| e.range)
+        });
+        self.conditions(&v.validations, &scope, &subject, VALIDATION_FAILED, given.unwrap_or(v.range))
     }
 
     fn variable_value(&self, run: &Arc<ModuleRun>, slot: Slot) -> Option<Value> {
@@ -254,7 +325,12 @@ impl Walk {
             if self.phase == Phase::Validate {
                 return Some(Value::unknown(v.ty.ty()));
             }
-            return Some(self.variables.get(&v.name).cloned().unwrap_or_else(default));
+            if let Some(d) = self.unsuitable_variables.get(&v.name) {
+                self.report(d.clone());
+                return None;
+            }
+            let given = self.variables.get(&v.name);
+            return Some(given.map_or_else(default, |g| v.ty.apply(g).unwrap_or_else(|_| g.clone())));
         };
         let call = &self.program().modules[parent.id].module().calls[*call_slot as usize];
         let Some((expr, range)) = call.inputs.get(&v.name) else { return Some(default()) };
@@ -268,7 +344,23 @@ impl Walk {
                     "Required variable not set",
                     format!("The variable \"{}\" of this module does not accept null.", v.name),
                 )
-                .at(*range),
+                .at(expr.range)
+                .context(*range),
+            );
+            return None;
+        }
+        if value.deep_marks().contains(Marks::EPHEMERAL) && !v.ephemeral {
+            self.report(
+                Diagnostic::error(
+                    "Ephemeral value not allowed",
+                    format!(
+                        "The variable \"{}\" of this module is not declared with \"ephemeral = true\", so it cannot be set \
+                         from an ephemeral value.",
+                        v.name
+                    ),
+                )
+                .at(expr.range)
+                .context(*range),
             );
             return None;
         }
@@ -304,16 +396,23 @@ impl Walk {
         summary: &str,
         context: Range,
     ) -> bool {
+        let only_warn = self.only_warn && subject.kind != CheckKind::Variable;
+        let strict = self.phase != Phase::Validate || subject.kind == CheckKind::Variable;
+        let record = |status, message| {
+            if !self.phase.is_destroy() {
+                self.checks.record(subject, status, message);
+            }
+        };
         let mut ok = true;
         for c in conditions {
-            match self.condition(c, scope) {
-                Ok(None) => self.checks.record(subject, CheckStatus::Unknown, None),
-                Ok(Some(Ok(()))) => self.checks.record(subject, CheckStatus::Pass, None),
+            match self.condition(c, scope, strict) {
+                Ok(None) => record(CheckStatus::Unknown, None),
+                Ok(Some(Ok(()))) => record(CheckStatus::Pass, None),
                 Ok(Some(Err((message, shown)))) => {
-                    ok = false;
-                    self.checks.record(subject, CheckStatus::Fail, Some(message.clone()));
+                    ok = only_warn;
+                    record(CheckStatus::Fail, Some(message.clone()));
                     let mut d = Diagnostic::error(summary, shown).at(c.condition.range).context(context);
-                    if summary == "Invalid value for variable" {
+                    if summary == VALIDATION_FAILED {
                         d.detail = format!("{}\n\nThis was checked by the validation rule at {}.", d.detail, {
                             self.program().config.sources.describe(c.range)
                         });
@@ -321,12 +420,15 @@ impl Walk {
                     }
                     d.kind = Kind::Condition;
                     d.checked = Some(subject.object.to_string());
+                    if only_warn {
+                        d.severity = Severity::Warning;
+                    }
                     d.values = crate::lang::eval::mentions(&c.condition, scope, None);
                     self.report(d);
                 }
                 Err(d) => {
                     ok = false;
-                    self.checks.record(subject, CheckStatus::Error, None);
+                    record(CheckStatus::Error, None);
                     self.report_all(d);
                 }
             }
@@ -334,47 +436,79 @@ impl Walk {
         ok
     }
 
-    /// `Ok(None)`: not known yet. `Ok(Some(Err((message, detail))))`: false.
+    /// Checks the conditions of an instance that stays as it is; false if one failed.
+    pub fn unchanged_conditions(
+        &self,
+        block: &ResourceBlock,
+        addr: &ResourceInstance,
+        scope: RunScope<'_>,
+        value: &Value,
+    ) -> bool {
+        let (l, subject) = (&block.lifecycle, Checkable::resource(addr));
+        let at = block.header_range;
+        self.conditions(&l.preconditions, &scope, &subject, "Resource precondition failed", at)
+            && self.conditions(
+                &l.postconditions,
+                &scope.with_self(value.clone()),
+                &subject,
+                "Resource postcondition failed",
+                at,
+            )
+    }
+
+    /// `Ok(None)`: not known yet, or, unless `strict`, false. `Ok(Some(Err((message, detail))))`: false.
     #[allow(clippy::type_complexity)]
     pub fn condition(
         &self,
         c: &Condition,
         scope: &dyn Scope,
+        strict: bool,
     ) -> Result<Option<Result<(), (Str, String)>>, Diagnostics> {
-        let value = c.condition.eval_as(scope, &Type::Bool).map_err(Diagnostics::from)?;
+        let wrong = |e: &Expr| self.program().problems_within(e.range).iter().any(Diagnostic::is_error);
+        if self.program().has_problems() && (wrong(&c.condition) || wrong(&c.error_message)) {
+            return Ok(None);
+        }
+        // The message is evaluated also where it is not needed, so that mistakes in it are found.
+        let mut diags = Diagnostics::new();
+        let value = diags.take(c.condition.eval(scope));
+        let message = diags.take(c.error_message.eval_as(scope, &Type::String));
+        let (Some(value), Some(message)) = (value, message) else { return Err(diags) };
+        let invalid =
+            |detail: &str| Err(Diagnostic::error("Invalid condition result", detail).at(c.condition.range).into());
         let (value, _) = value.unmark();
-        match value {
-            Value::Bool(true) => Ok(Some(Ok(()))),
-            Value::Bool(false) => {
-                if self.phase == Phase::Validate {
-                    return Ok(None);
-                }
-                let message = c.error_message.eval_as(scope, &Type::String).map_err(Diagnostics::from)?;
-                let marks = message.deep_marks();
-                let text = match message.as_str() {
-                    Some(_) if marks.contains(Marks::SENSITIVE) || marks.contains(Marks::EPHEMERAL) => {
-                        let mut d = Diagnostics::from(
-                            Diagnostic::warning(
-                                "Error message refers to sensitive values",
-                                "The message of this condition contains a value that must not be shown, so it is \
-                                 withheld. Use nonsensitive() on the parts that are safe.",
-                            )
-                            .at(c.error_message.range),
-                        );
-                        self.diagnostics().extend(std::mem::take(&mut d));
-                        "The message of the failed condition contains a sensitive value and is not shown.".to_owned()
-                    }
-                    Some(s) => s.trim().to_owned(),
-                    None => "The condition is not met; its error message is not known yet.".to_owned(),
-                };
+        if value.is_null() {
+            return invalid("The condition is null, but must be true or false.");
+        }
+        if !value.is_known() {
+            return Ok(None);
+        }
+        match convert(value, &Type::Bool) {
+            Ok(Value::Bool(true)) => Ok(Some(Ok(()))),
+            Ok(Value::Bool(false)) if !strict => Ok(None),
+            Ok(Value::Bool(false)) => {
+                let text = self.condition_message(c, &message);
                 Ok(Some(Err((text.as_str().into(), text))))
             }
-            Value::Null(_) => {
-                Err(Diagnostic::error("Invalid condition result", "The condition is null, but must be true or false.")
-                    .at(c.condition.range)
-                    .into())
-            }
-            _ => Ok(None),
+            _ => invalid("The condition must be true or false."),
+        }
+    }
+
+    /// What is said of a condition that does not hold.
+    fn condition_message(&self, c: &Condition, message: &Value) -> String {
+        if message.deep_marks().contains(Marks::SENSITIVE) || message.deep_marks().contains(Marks::EPHEMERAL) {
+            self.report(
+                Diagnostic::warning(
+                    "Error message refers to sensitive values",
+                    "The message of this condition contains a value that must not be shown, so it is withheld. Use \
+                     nonsensitive() on the parts that are safe.",
+                )
+                .at(c.error_message.range),
+            );
+            return "The message of the failed condition contains a sensitive value and is not shown.".to_owned();
+        }
+        match message.as_str() {
+            Some(s) => s.trim().to_owned(),
+            None => "The condition is not met; its error message is not known yet.".to_owned(),
         }
     }
 
@@ -384,13 +518,26 @@ impl Walk {
         let program = self.program().clone();
         let o = &program.modules[run.id].module().outputs[slot as usize];
         let Some((name, _)) = program.modules[run.id].module().outputs.get_index(slot as usize) else { return true };
+        if o.ephemeral && run.addr.is_root() && !self.phase.is_destroy() {
+            self.report(
+                Diagnostic::error(
+                    "Ephemeral output not allowed",
+                    "An output of the root module is stored, so it cannot be ephemeral.",
+                )
+                .at(o.range),
+            );
+            return false;
+        }
         let scope = self.runtime.scope(run, &Repeat::None);
-        if !self.phase.is_destroy() && !o.preconditions.is_empty() {
-            let subject = Checkable::output(&run.addr, name);
-            if !self.conditions(&o.preconditions, &scope, &subject, "Module output value precondition failed", o.range)
-            {
-                return false;
-            }
+        let subject = Checkable::output(&run.addr, name);
+        if !o.preconditions.is_empty() && (run.addr.is_root() || !self.phase.is_destroy()) {
+            self.checks.expect(&subject, o.preconditions.len());
+        }
+        let conditions = !self.phase.is_destroy() && !o.preconditions.is_empty();
+        if conditions
+            && !self.conditions(&o.preconditions, &scope, &subject, "Module output value precondition failed", o.range)
+        {
+            return false;
         }
         let value = if self.phase.is_destroy() {
             // What is being destroyed may be missing already; outputs only feed provider configurations then.
@@ -466,6 +613,10 @@ impl Walk {
             run.set_call_instances(slot, instances);
             true
         });
+        self.expect_checks(child, &all);
+        if all.is_empty() && !self.phase.is_destroy() {
+            self.expect_nothing(child);
+        }
         self.runtime.set_instances(child, all);
         ok
     }
@@ -478,6 +629,49 @@ impl Walk {
             let _ = cell.set(given.get(name).cloned().unwrap_or_else(Value::null));
         }
         true
+    }
+
+    /// A module without instances: what is declared in it has none either.
+    fn expect_nothing(&self, m: ModuleId) {
+        let meta = &self.program().modules[m];
+        let addr = ModuleInstance::of(&meta.node.addr);
+        let none = |c: Checkable| self.checks.expand(c.kind, c.config);
+        let checked = meta.module().variables.values().filter(|v| !v.validations.is_empty());
+        checked.for_each(|v| none(Checkable::variable(&addr, &v.name)));
+        let checked = meta.module().outputs.iter().filter(|(_, o)| !o.preconditions.is_empty());
+        checked.for_each(|(name, _)| none(Checkable::output(&addr, name)));
+        let checked = meta.module().resources.values().filter(|r| r.lifecycle.has_conditions() && r.check.is_none());
+        checked.for_each(|r| {
+            let abs = AbsResource { module: addr.clone(), resource: r.addr.clone() };
+            self.checks.expand(CheckKind::Resource, abs.config().to_string());
+        });
+    }
+
+    /// The instances of a resource are known, and with them the conditions that will be checked.
+    pub fn expect_conditions(&self, block: &ResourceBlock, abs: &AbsResource, repeats: &[Repeat]) {
+        let l = &block.lifecycle;
+        if self.phase.is_destroy() || !l.has_conditions() || block.check.is_some() {
+            return;
+        }
+        self.checks.expand(CheckKind::Resource, abs.config().to_string());
+        let count = l.preconditions.len() + l.postconditions.len();
+        repeats.iter().for_each(|r| self.checks.expect(&Checkable::resource(&abs.instance(r.key())), count));
+    }
+
+    /// Which check blocks there are follows from the instances of their module alone.
+    fn expect_checks(&self, m: ModuleId, runs: &[Arc<ModuleRun>]) {
+        if self.phase.is_destroy() {
+            return;
+        }
+        let meta = &self.program().modules[m];
+        for (slot, check) in meta.module().checks.values().enumerate() {
+            if !self.is_included(meta.check_index(slot as Slot)) {
+                continue;
+            }
+            let declaration = Checkable::check(&ModuleInstance::of(&meta.node.addr), &check.name);
+            self.checks.expand(declaration.kind, declaration.config);
+            runs.iter().for_each(|r| self.checks.expect(&Checkable::check(&r.addr, &check.name), check.asserts.len()));
+        }
     }
 
     /// The instances that `count` or `for_each` asks for; `None` after an error.
@@ -528,16 +722,16 @@ impl Walk {
                 return Outcome::Failed;
             }
             (None, None) => schema.block.empty_value(),
-            (None, Some((block, decoder))) => {
+            (None, Some(block)) => {
                 let instances = self.runtime.instances(meta.module);
                 let Some(run) = instances.first() else { return Outcome::Done };
                 let mut diags = Diagnostics::new();
-                let value = decoder.eval(&self.runtime.scope(run, &Repeat::None), &mut diags);
-                if self.report_all(diags) {
+                let value = block.decoder.eval(&self.runtime.scope(run, &Repeat::None), &mut diags);
+                let wrong = self.report_all(block.problems.clone());
+                if self.report_all(diags) || wrong {
                     return Outcome::Failed;
                 }
                 let Some(value) = value else { return Outcome::Failed };
-                let _ = block;
                 value.unmark_deep(&mut Marks::NONE.clone())
             }
         };
@@ -545,11 +739,11 @@ impl Walk {
             diags
                 .into_iter()
                 .map(|mut d| {
-                    if let (Some(path), Some((_, decoder))) = (d.attribute.take(), &meta.block) {
-                        d.subject = d.subject.or_else(|| decoder.range_of(&path));
+                    if let (Some(path), Some(block)) = (d.attribute.take(), &meta.block) {
+                        d.subject = d.subject.or_else(|| block.decoder.range_of(&path));
                     }
                     if d.subject.is_none() {
-                        d.subject = meta.block.as_ref().map(|(b, _)| b.range);
+                        d.subject = meta.block.as_ref().map(|b| b.config.range);
                     }
                     d.address.get_or_insert_with(|| meta.addr.to_string());
                     d
@@ -588,34 +782,55 @@ impl Walk {
         let check = &program.modules[run.id].module().checks[slot as usize];
         let scope = self.runtime.scope(run, &Repeat::None);
         let subject = Checkable::check(&run.addr, &check.name);
+        if self.checks.has_failed(&subject) {
+            // Its data source could not be read, so there is nothing to look at.
+            return true;
+        }
         for c in &check.asserts {
-            let warn = |d: &mut Diagnostic| {
-                d.severity = crate::diag::Severity::Warning;
+            let told = |summary: &str, detail: String| {
+                let mut d = Diagnostic::warning(summary, detail).at(c.condition.range).context(check.header_range);
                 d.kind = Kind::CheckAssertion;
-                d.context = Some(check.header_range);
                 d.checked = Some(subject.object.to_string());
+                d.values = crate::lang::eval::mentions(&c.condition, &scope, None);
+                self.report(d);
             };
-            match self.condition(c, &scope) {
-                Ok(None) => self.checks.record(&subject, CheckStatus::Unknown, None),
-                Ok(Some(Ok(()))) => self.checks.record(&subject, CheckStatus::Pass, None),
-                Ok(Some(Err((message, shown)))) => {
-                    self.checks.record(&subject, CheckStatus::Fail, Some(message));
-                    let mut d = Diagnostic::error("Check block assertion failed", shown).at(c.condition.range);
-                    warn(&mut d);
-                    d.values = crate::lang::eval::mentions(&c.condition, &scope, None);
-                    self.report(d);
-                }
-                Err(d) => {
-                    self.checks.record(&subject, CheckStatus::Error, None);
-                    for mut d in d {
-                        if self.phase != Phase::Validate {
-                            warn(&mut d);
-                        }
-                        self.report(d);
+            match self.condition(c, &scope, self.phase != Phase::Validate) {
+                Ok(None) => {
+                    self.checks.record(&subject, CheckStatus::Unknown, None);
+                    if self.phase == Phase::Plan {
+                        let detail = "Whether the condition holds is known only after apply, so it is checked then.";
+                        told("Check block assertion known after apply", detail.into());
                     }
+                }
+                Ok(Some(Ok(()))) => self.checks.record(&subject, CheckStatus::Pass, None),
+                Ok(Some(Err((message, text)))) => {
+                    self.checks.record(&subject, CheckStatus::Fail, Some(message));
+                    told("Check block assertion failed", text);
+                }
+                Err(found) => {
+                    self.checks.record(&subject, CheckStatus::Error, None);
+                    self.report_all(found);
                 }
             }
         }
         true
+    }
+}
+
+/// Enters everything that has conditions, before it is known which instances there are.
+fn declare_checks(program: &Program, checks: &CheckLog) {
+    for (m, meta) in program.modules.iter().enumerate() {
+        let (addr, module) = (ModuleInstance::of(&meta.node.addr), meta.module());
+        let declare = |c: Checkable| checks.declare(c.kind, c.config);
+        let checked = module.variables.values().filter(|v| !v.validations.is_empty());
+        checked.for_each(|v| declare(Checkable::variable(&addr, &v.name)));
+        let checked = module.outputs.iter().filter(|(_, o)| !o.preconditions.is_empty());
+        checked.for_each(|(name, _)| declare(Checkable::output(&addr, name)));
+        module.checks.values().for_each(|c| declare(Checkable::check(&addr, &c.name)));
+        for (slot, block) in module.resources.values().enumerate() {
+            if block.lifecycle.has_conditions() && block.check.is_none() {
+                checks.declare(CheckKind::Resource, program.config_resource(m, slot as Slot).to_string());
+            }
+        }
     }
 }

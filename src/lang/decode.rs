@@ -23,6 +23,8 @@ use std::sync::Arc;
 pub struct Decoder {
     root: BlockDecoder,
     dependence: Dependence,
+    /// Some names in it mean nothing.
+    pub wrong_names: bool,
 }
 
 /// What the value of a body depends on.

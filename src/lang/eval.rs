@@ -223,12 +223,10 @@ impl<'a> Cx<'a> {
         let before = diags.len();
         let value = self.eval(operand, diags);
         match ops::unary(op, &value) {
+            Err(e) if is_invalid_operand(&e) => drop(self.fail_op(diags, expr, operand.range, e)),
             _ if diags.len() > before => {}
             Ok(value) => return value,
-            Err(e) => {
-                let at = if is_invalid_operand(&e) { operand.range } else { expr.range };
-                self.fail_op(diags, expr, at, e);
-            }
+            Err(e) => drop(self.fail_op(diags, expr, expr.range, e)),
         }
         Value::unknown(if op == UnaryOp::Neg { Type::Number } else { Type::Bool })
     }
@@ -286,3 +284,6 @@ impl<'a> Cx<'a> {
 fn is_invalid_operand(e: &OpError) -> bool {
     e.summary == ops::INVALID_OPERAND
 }
+
+#[cfg(test)]
+mod tests;

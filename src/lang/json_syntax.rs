@@ -49,6 +49,16 @@ pub struct JsonBody {
 }
 
 impl JsonValue {
+    /// The member of an object whose value, an object or array, lies around a byte.
+    fn member_around(&self, byte: u32) -> Option<(&str, &JsonValue)> {
+        let JsonKind::Object(members) = &self.kind else { return None };
+        let around = |v: &JsonValue| v.range.start < byte && byte < v.range.end;
+        let found = members
+            .iter()
+            .find(|p| matches!(p.value.kind, JsonKind::Object(_) | JsonKind::Array(_)) && around(&p.value))?;
+        Some((&found.name, &found.value))
+    }
+
     /// Where the value begins: the bracket of an array or object, all of anything else.
     fn start_range(&self) -> Range {
         match self.kind {
@@ -112,6 +122,17 @@ fn report_duplicates(properties: &[JsonProperty], summary: &str, diags: &mut Dia
 
 impl JsonBody {
     /// Reads a file. The body is empty where the text is not a JSON object or array of objects (already reported).
+    /// The names of the objects and arrays around a byte.
+    pub fn path_to(&self, byte: u32) -> Vec<&str> {
+        let mut path = Vec::new();
+        let mut value = &*self.value;
+        while let Some((name, inner)) = value.member_around(byte) {
+            path.push(name);
+            value = inner;
+        }
+        path
+    }
+
     pub fn parse(text: &str, file: FileId, diags: &mut Diagnostics) -> JsonBody {
         let value = read::read(text, file, diags);
         let is_body = matches!(value.kind, JsonKind::Object(_) | JsonKind::Array(_));

@@ -329,6 +329,10 @@ pub fn choose(condition: &Value) -> Result<Option<bool>> {
     if condition.is_null() {
         return Err(OpError::new("Null condition", "A condition must be true or false, but this is null.").operand(0));
     }
+    if !condition.is_known() {
+        // Whatever its type is.
+        return Ok(None);
+    }
     let condition = convert(condition, &Type::Bool).map_err(|_| {
         let actual = described(&condition.ty());
         let detail = format!("A condition must be of type bool, but this is {actual}.");
@@ -448,7 +452,7 @@ fn unknown_part(ty: &Type, key: &Value) -> Option<Value> {
     match (ty, key) {
         (Type::List(e) | Type::Map(e), _) => Some(Value::unknown((**e).clone())),
         (Type::Tuple(ts), Value::Number(n)) => Some(Value::unknown(ts.get(n.as_usize()?)?.clone())),
-        (Type::Object(o), Value::String(name)) => Some(Value::unknown(o.get(name)?.clone())),
+        (Type::Object(o), Value::String(name)) => Some(Value::unknown(o.get(name).cloned().unwrap_or(Type::Dynamic))),
         _ => Some(Value::unknown(Type::Dynamic)),
     }
 }

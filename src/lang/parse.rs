@@ -97,6 +97,8 @@ struct Parser<'a, 'd> {
     newlines: Vec<bool>,
     recovering: bool,
     depth: u32,
+    /// Nesting went beyond its limit; of what is left out for that nothing is said.
+    too_deep: bool,
     diags: &'d mut Diagnostics,
 }
 
@@ -109,7 +111,20 @@ impl<'a, 'd> Parser<'a, 'd> {
     fn new(text: &'a str, file: FileId, base: usize, start: Start, diags: &'d mut Diagnostics) -> Self {
         let tokens = scan::scan(text, file, base, start, diags);
         let previous = Token { kind: T::Newline, start: 0, end: 0 };
-        Parser { text, file, base, tokens, pos: 0, previous, newlines: Vec::new(), recovering: false, depth: 0, diags }
+        let newlines = Vec::new();
+        Parser {
+            text,
+            file,
+            base,
+            tokens,
+            pos: 0,
+            previous,
+            newlines,
+            recovering: false,
+            depth: 0,
+            too_deep: false,
+            diags,
+        }
     }
 
     fn range(&self, t: Token) -> Range {
@@ -179,6 +194,7 @@ impl<'a, 'd> Parser<'a, 'd> {
     /// Runs `parse` one level deeper; too deep is an error.
     fn nested<R>(&mut self, parse: impl FnOnce(&mut Self) -> Parsed<R>) -> Parsed<R> {
         if self.depth >= MAX_NESTING {
+            self.too_deep = true;
             let at = self.peek();
             let at = self.range(at);
             self.error(

@@ -18,6 +18,11 @@ pub trait Symbols {
     fn resource(&self, resource: &Resource) -> Option<Slot>;
     /// Whether instances of a resource have keys.
     fn keys(&self, resource: Slot) -> Keys;
+    /// The check that a data source belongs to, outside of which it cannot be used.
+    fn check_of(&self, resource: Slot) -> Option<&str> {
+        let _ = resource;
+        None
+    }
     fn names(&self, kind: Declared) -> Vec<&str>;
     fn resources(&self) -> Vec<&Resource>;
     /// The module in a sentence: `the root module`, `module.network`.
@@ -51,6 +56,8 @@ pub struct Allowed<'a> {
     pub self_object: bool,
     /// `run.NAME` and `output.NAME`, in test files.
     pub tests: bool,
+    /// The check block around.
+    pub check: Option<&'a str>,
     /// Local variables around the expression: iterators of `dynamic` blocks.
     pub scoped: &'a [Str],
 }
@@ -340,10 +347,22 @@ impl Resolver<'_, '_> {
         };
         let consumed = if prefixed { 2 } else { 1 };
         let Some(slot) = self.symbols.resource(&resource) else {
-            let at = t.steps.get(consumed - 1).map_or(t.root_range, |s| t.root_range.to(s.range));
+            let named = t.steps.get(consumed).filter(|s| match &s.kind {
+                StepKind::Index(key) => constant_key(key),
+                kind => matches!(kind, StepKind::LegacyIndex(_)),
+            });
+            let last = named.or(t.steps.get(consumed - 1));
+            let at = last.map_or(t.root_range, |s| t.root_range.to(s.range));
             return self.undeclared_resource(mode, &resource, at);
         };
         self.check_key(t, consumed, slot, &resource);
+        if self.symbols.check_of(slot).is_some_and(|check| self.allowed.check != Some(check)) {
+            let named = t.steps.get(consumed).filter(|s| matches!(&s.kind, StepKind::Index(key) if constant_key(key)));
+            let last = named.or(t.steps.get(consumed - 1));
+            let at = last.map_or(t.root_range, |s| t.root_range.to(s.range));
+            let detail = format!("{resource} belongs to a check block and can be used only in it.");
+            self.diags.error("Reference to scoped resource", detail, at);
+        }
         Some((Target::Resource(slot), consumed as u8))
     }
 

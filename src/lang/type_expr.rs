@@ -139,7 +139,13 @@ fn object(call: &Call, expr: &Expr, diags: &mut Diagnostics) -> Option<TypeConst
     let mut attrs: BTreeMap<Str, AttributeConstraint> = BTreeMap::new();
     for item in items {
         match attribute(item, expr, diags) {
-            Some((name, attr)) => drop(attrs.insert(name, attr)),
+            Some((name, attr)) => {
+                if attrs.insert(name, attr).is_some() {
+                    let d = Diagnostic::error(INVALID, "Each attribute of an object type has a name of its own.");
+                    diags.push(d.at(item.key.range).context(expr.range));
+                    ok = false;
+                }
+            }
             None => ok = false,
         }
     }

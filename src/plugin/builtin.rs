@@ -100,8 +100,8 @@ impl Provider for Builtin {
         (config, Diagnostics::new())
     }
 
-    async fn validate_resource_config(&self, type_name: &str, _: Value) -> Diagnostics {
-        unless_ours(type_name)
+    async fn validate_resource_config(&self, type_name: &str, config: Value) -> Diagnostics {
+        if type_name == data::TYPE_NAME { data::validate(&config) } else { unless_ours(type_name) }
     }
 
     async fn validate_data_source_config(&self, type_name: &str, config: Value) -> Diagnostics {

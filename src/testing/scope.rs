@@ -120,7 +120,7 @@ impl Environment {
 
 /// Runs may be referred to everywhere; where they may not, that was said before names are resolved.
 pub const ALLOWED: Allowed<'static> =
-    Allowed { count: false, each: false, self_object: false, tests: true, scoped: &[] };
+    Allowed { count: false, each: false, self_object: false, tests: true, check: None, scoped: &[] };
 
 /// A module that was run, with its values.
 pub struct Ran<'a> {

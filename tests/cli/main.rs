@@ -12,6 +12,7 @@ mod generate;
 mod graph;
 mod hostile;
 mod install;
+mod recorded;
 mod test_command;
 mod usage;
 mod workflow;

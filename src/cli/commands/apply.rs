@@ -69,11 +69,11 @@ impl Apply {
             }
         };
         let p = &self.common.planning;
-        if p.destroy || p.refresh_only || !p.target.is_empty() || !p.exclude.is_empty() || !p.replace.is_empty() {
+        if p.refresh_only || !p.target.is_empty() || !p.exclude.is_empty() || !p.replace.is_empty() {
             view.diagnostics(
                 &Diagnostic::error(
                     "Planning options with a saved plan",
-                    "A saved plan is applied as it is: -destroy, -refresh-only, -target, -exclude and -replace belong to the \
+                    "A saved plan is applied as it is: -refresh-only, -target, -exclude and -replace belong to the \
                      plan command that makes it.",
                 )
                 .into(),
@@ -188,7 +188,8 @@ pub fn read_plan(cx: &Context, file: &Path) -> Result<SavedPlan, Diagnostics> {
         .into());
     }
     let bytes = crate::input::read_argument(&path).map_err(|e| {
-        Diagnostics::from(Diagnostic::error("Failed to load plan file", format!("{}: {e}.", file.display())))
+        let summary = format!("Failed to load \"{}\" as a plan file", file.display());
+        Diagnostics::from(Diagnostic::error(summary, format!("{}: {e}.", file.display())))
     })?;
     plan_file::read(&bytes, &file.display().to_string()).map_err(Diagnostics::from)
 }

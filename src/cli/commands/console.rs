@@ -2,9 +2,10 @@
 
 use crate::cli::args::{StateFiles, Variables};
 use crate::cli::context::Context;
+use crate::cli::project::{Missing, Project};
 use crate::cli::{Exit, FAILED, OK};
 use crate::cli::{backends, console, prompt};
-use crate::diag::Diagnostics;
+use crate::diag::{Diagnostic, Diagnostics};
 use crate::engine::{self, PlanOptions};
 use crate::lang::resolve::{Allowed, resolve};
 use crate::lang::syntax::Expr;
@@ -37,7 +38,7 @@ impl Console {
     }
 
     async fn evaluate(&self, cx: &Context, variables: &[crate::cli::args::VariableArg]) -> Result<(), Diagnostics> {
-        let (project, warnings) = crate::cli::project::Project::open(cx, variables, false)?;
+        let (project, warnings) = Project::open(cx, variables, Missing::Unknown)?;
         cx.show(&warnings, false);
         let files = StateFiles { state: self.state.clone(), ..StateFiles::default() };
         let backend = backends::open(cx, &project.config, &files)?;
@@ -50,8 +51,17 @@ impl Console {
             place: cx.place(),
             substitutes: None,
         };
-        let options = PlanOptions { variables: project.variables.clone(), ..PlanOptions::default() };
-        let result = engine::console(&session, &project.config, store.state(), &options, |scope| {
+        let options = PlanOptions {
+            variables: project.variables.values.clone(),
+            unsuitable_variables: project.variables.unsuitable.clone(),
+            ..PlanOptions::default()
+        };
+        let result = engine::console(&session, &project.config, store.state(), &options, |scope, problems| {
+            if problems.has_errors() {
+                cx.show(&problems, false);
+                let summary = "Due to the problems above, some expressions may produce unexpected results.";
+                cx.show(&Diagnostic::warning(summary, "").into(), false);
+            }
             let module = &*project.config.root.module;
             let mut names = |e: &mut Expr, d: &mut Diagnostics| resolve(e, module, Allowed::default(), d);
             let mut answer = |text: &str| console::evaluate(text, &cx.sources, &mut names, scope);

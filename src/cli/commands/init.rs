@@ -225,7 +225,7 @@ impl Init {
                     "workspace_dir" => config.workspace_dir = Some(value),
                     _ => {
                         return Err(Diagnostic::error(
-                            "Invalid backend configuration argument",
+                            "Unsupported argument",
                             format!("The backend \"local\" has no argument \"{name}\"; it has \"path\" and \"workspace_dir\"."),
                         )
                         .into());
@@ -237,9 +237,8 @@ impl Init {
     }
 
     fn file_arguments(&self, cx: &Context, name: &str) -> Result<Vec<(String, String)>, Diagnostics> {
-        let bytes = crate::input::read_argument(&cx.path(name)).map_err(|e| {
-            Diagnostics::from(Diagnostic::error("Backend configuration file cannot be read", format!("{name}: {e}.")))
-        })?;
+        let bytes = crate::input::read_argument(&cx.path(name))
+            .map_err(|e| Diagnostics::from(Diagnostic::error("Failed to read file", format!("{name}: {e}."))))?;
         let mut diags = Diagnostics::new();
         let text = crate::lang::parse::decode(&bytes);
         let file = cx.sources.add(name, &*text);

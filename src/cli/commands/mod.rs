@@ -25,7 +25,7 @@ pub mod workspace;
 use crate::cli::args::{Look, VariableArg};
 use crate::cli::context::Context;
 use crate::cli::operation::Operation;
-use crate::cli::project::Project;
+use crate::cli::project::{Missing, Project};
 use crate::cli::view::{self, OperationView};
 use crate::cli::{Exit, FAILED};
 use crate::diag::{Diagnostic, Diagnostics};
@@ -51,7 +51,8 @@ pub fn open<'a>(
     variables: &[VariableArg],
     may_ask: bool,
 ) -> Result<Operation<'a>, Exit> {
-    finish_opening(cx, view, Project::open(cx, variables, may_ask))
+    let missing = if may_ask { Missing::Ask } else { Missing::Fail };
+    finish_opening(cx, view, Project::open(cx, variables, missing))
 }
 
 /// Shows what opening a project had to say.

@@ -53,14 +53,14 @@ impl Output {
                 return Ok(format!("{}\n", view::json::outputs(outputs)));
             }
             if outputs.is_empty() {
-                cx.show(&none_found().into(), false);
+                cx.print(&none_found(cx));
                 return Ok(String::new());
             }
             return Ok(view::state::outputs(outputs));
         };
         let Some(o) = outputs.get(name.as_str()) else {
             if outputs.is_empty() && !self.json && !self.raw {
-                cx.show(&none_found().into(), false);
+                cx.print(&none_found(cx));
                 return Ok(String::new());
             }
             return Err(Diagnostic::error(
@@ -80,11 +80,13 @@ impl Output {
     }
 }
 
-fn none_found() -> Diagnostic {
-    Diagnostic::warning(
+/// What is said where there are no outputs, without empty lines around it.
+fn none_found(cx: &Context) -> String {
+    let d = Diagnostic::warning(
         "No outputs found",
         "The state has no outputs: none are declared, or they were not applied yet.",
-    )
+    );
+    format!("{}\n", view::diagnostics::render(&d, &cx.sources, cx.style).trim())
 }
 
 fn raw(name: &str, value: &Value) -> Result<String, Diagnostics> {

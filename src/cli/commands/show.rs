@@ -3,18 +3,16 @@
 use crate::cli::args::StateFiles;
 use crate::cli::commands::apply::read_plan;
 use crate::cli::context::Context;
-use crate::cli::project::{Factory, Project};
+use crate::cli::project::{Project, load_schemas};
 use crate::cli::view::Next;
 use crate::cli::{Exit, FAILED, OK, backends, view};
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::engine::plan_file::{self, SavedPlan};
-use crate::engine::providers::ProviderPool;
 use crate::engine::schemas::Needed;
 use crate::state::State;
 use crate::state::file;
 use crate::state::store::Store;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 /// Show the state, or a saved plan or state file.
 #[derive(clap::Args, Debug)]
@@ -58,7 +56,10 @@ impl Show {
     async fn file(&self, cx: &Context, path: &Path) -> Result<String, Diagnostics> {
         let full = cx.path(path);
         let bytes = crate::input::read_argument(&full).map_err(|e| {
-            Diagnostics::from(Diagnostic::error("Failed to load file", format!("{}: {e}.", path.display())))
+            Diagnostics::from(Diagnostic::error(
+                "Failed to read the given file as a state or plan file",
+                format!("{}: {e}.", path.display()),
+            ))
         })?;
         if !plan_file::is_plan(&bytes) {
             let state = file::read(&bytes, &path.display().to_string())?;
@@ -91,20 +92,14 @@ impl Show {
     }
 
     async fn state(&self, cx: &Context, state: Option<&State>) -> Result<String, Diagnostics> {
-        if !self.json {
-            return Ok(view::state::whole(state, cx.style));
-        }
         let mut needed = Needed::default();
         if let Some(state) = state {
             needed.add_state(state);
         }
-        let mut diags = Diagnostics::new();
-        let pool = ProviderPool::new(Arc::new(Factory::new(cx, &mut diags)));
-        if diags.has_errors() {
-            return Err(diags);
+        let schemas = load_schemas(cx, needed).await?;
+        if !self.json {
+            return Ok(view::state::whole(state, &schemas, cx.style));
         }
-        let schemas = needed.load(&pool).await;
-        pool.close().await;
-        Ok(format!("{}\n", view::json::state(state, &schemas?)))
+        Ok(format!("{}\n", view::json::state(state, &schemas)))
     }
 }

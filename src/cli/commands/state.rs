@@ -3,8 +3,10 @@
 use crate::addr::{Provider, ResourceInstance, Target};
 use crate::cli::args::{Lock, StateFiles};
 use crate::cli::context::Context;
+use crate::cli::project::load_schemas;
 use crate::cli::{Exit, FAILED, OK, backends, prompt, view};
 use crate::diag::{Diagnostic, Diagnostics};
+use crate::engine::schemas::Needed;
 use crate::state::store::{LockRequest, Store};
 use crate::state::{State as StateModel, file, ops};
 use std::path::PathBuf;
@@ -250,14 +252,21 @@ async fn show_one(cx: &Context, address: &str, files: &StateFiles) -> Result<Str
     if !store.exists() {
         return Err(no_state());
     }
-    let Some(instance) = store.state().instance(&addr) else {
+    let state = store.state();
+    let resource = state.resource(&addr.abs_resource());
+    let Some((resource, instance)) = resource.and_then(|r| Some((r, r.instances.get(&addr.key)?))) else {
         return Err(Diagnostic::error(
             "No instance found for the given address!",
             format!("The state holds no object {addr}. \"gpuform state list\" shows what it holds."),
         )
         .into());
     };
-    Ok(view::state::instance(&addr, instance, cx.style))
+    let provider = &resource.provider.provider;
+    let mut needed = Needed::default();
+    needed.add(provider, addr.resource.mode, &addr.resource.ty);
+    let schemas = load_schemas(cx, needed).await?;
+    let info = schemas.resource(provider, addr.resource.mode, &addr.resource.ty);
+    Ok(view::state::instance(&addr, instance, info, cx.style))
 }
 
 async fn pull(cx: &Context) -> Result<String, Failed> {
@@ -337,7 +346,9 @@ impl One {
             let addr: ResourceInstance = self.address.parse().map_err(bad_address)?;
             let edited = |state: &mut StateModel| {
                 if self.allow_missing && state.instance(&addr).is_none() {
-                    return Ok(format!("No such resource instance: {addr}. Nothing was changed.\n"));
+                    let detail = format!("The state holds no object {addr}, so nothing was changed.");
+                    cx.show(&Diagnostic::warning("No such resource instance", detail).into(), false);
+                    return Ok(String::new());
                 }
                 edit(state, &addr)?;
                 Ok(format!("{done} {addr}.\n"))

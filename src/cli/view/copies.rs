@@ -3,28 +3,48 @@
 //! call this; JSON documents say what Terraform's say.
 
 use crate::addr::{Mode, Resource};
-use gpuform_schema::{Step, Value};
+use gpuform_schema::{Marks, Path, Step, Value};
 use std::borrow::Cow;
 
 /// The object as people may see it: what is sensitive in the input of a `terraform_data` is so in its output.
 pub fn hide<'v>(resource: &Resource, object: &'v Value) -> Cow<'v, Value> {
-    if resource.mode != Mode::Managed || &*resource.ty != "terraform_data" {
-        return Cow::Borrowed(object);
-    }
-    let secret = object.get("input").map(|input| input.unmark_with_paths().1).unwrap_or_default();
+    let secret = secrets(resource, object);
+    if secret.is_empty() { Cow::Borrowed(object) } else { Cow::Owned(with_output(object, &secret)) }
+}
+
+/// Both sides of a change as people may see them. What is secret on one side is hidden on both; an output that is not
+/// known yet and replaces nothing is no secret.
+pub fn hide_change<'v>(resource: &Resource, before: &'v Value, after: &'v Value) -> (Cow<'v, Value>, Cow<'v, Value>) {
+    let mut secret = secrets(resource, before);
+    secret.extend(secrets(resource, after));
     if secret.is_empty() {
-        return Cow::Borrowed(object);
+        return (Cow::Borrowed(before), Cow::Borrowed(after));
     }
-    Cow::Owned(object.map_children(&mut |step, value| match step() {
-        Step::Attr(name) if &*name == "output" => value.mark_paths(&secret),
+    let open = before.is_null() && after.get("output").is_some_and(|v| !v.unmark().0.is_known());
+    let after = if open { Cow::Borrowed(after) } else { Cow::Owned(with_output(after, &secret)) };
+    (Cow::Owned(with_output(before, &secret)), after)
+}
+
+/// Where the input of a `terraform_data` is sensitive.
+fn secrets(resource: &Resource, object: &Value) -> Vec<(Path, Marks)> {
+    if resource.mode != Mode::Managed || &*resource.ty != "terraform_data" {
+        return Vec::new();
+    }
+    object.get("input").map(|input| input.unmark_with_paths().1).unwrap_or_default()
+}
+
+fn with_output(object: &Value, secret: &[(Path, Marks)]) -> Value {
+    object.map_children(&mut |step, value| match step() {
+        Step::Attr(name) if &*name == "output" && value.unmark().0.is_known() => value.mark_paths(secret),
+        // Of what is not known yet nothing shows which part is secret.
+        Step::Attr(name) if &*name == "output" => value.clone().with_marks(Marks::SENSITIVE),
         _ => value.clone(),
-    }))
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gpuform_schema::Marks;
 
     #[test]
     fn what_is_sensitive_in_the_input_is_hidden_in_the_output() {

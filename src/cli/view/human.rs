@@ -217,9 +217,6 @@ impl OperationView for Human {
     }
 
     fn plan(&self, plan: &Plan, config: &Config, next: Next<'_>) {
-        if plan.errored && plan.changes.is_empty() {
-            return;
-        }
         let text = plan::render(plan, config, self.style, next);
         let _ = std::io::stdout().lock().write_all(text.as_bytes());
     }

@@ -86,6 +86,7 @@ fn is_shown(c: &ResourceChange) -> bool {
 
 fn nothing(plan: &Plan, out: &mut String) {
     if plan.errored {
+        out.push_str("\nPlanning failed before any change was planned.\n");
         return;
     }
     out.push_str(match plan.mode {
@@ -127,8 +128,12 @@ fn drift(plan: &Plan, paint: Paint, out: &mut String) {
         paint.code("\x1b[0m")
     );
     for c in shown {
-        let what = if c.action == Action::Delete { "has been deleted" } else { "has changed" };
-        let _ = write!(out, "\n  {}# {} {what}{}\n", paint.code("\x1b[1m"), c.addr, paint.code("\x1b[0m"));
+        let what = match c.action {
+            Action::Delete => format!("{} has been deleted", c.addr),
+            Action::NoOp => format!("{} has moved to {}", c.prev_addr, c.addr),
+            _ => format!("{} has changed", c.addr),
+        };
+        let _ = write!(out, "\n  {}# {what}{}\n", paint.code("\x1b[1m"), paint.code("\x1b[0m"));
         body(c, c.action, paint, out);
     }
 }
@@ -186,7 +191,7 @@ fn change(c: &ResourceChange, paint: Paint, out: &mut String) {
                 ActionReason::ReadBecauseDependencyPending => {
                     "(depends on a resource or a module with changes pending)".into()
                 }
-                ActionReason::ReadBecauseCheckNested => "(config refers to values not yet known)".into(),
+                ActionReason::ReadBecauseCheckNested => "(config will be reloaded to verify a check block)".into(),
                 _ => "(config refers to values not yet known)".into(),
             });
             format!("{addr} will be read during apply")
@@ -266,7 +271,7 @@ fn body(c: &ResourceChange, action: Action, paint: Paint, out: &mut String) {
         Action::Delete => (&c.before, &null),
         _ => (&c.before, &c.after),
     };
-    let (before, after) = (&*copies::hide(&c.addr.resource, before), &*copies::hide(&c.addr.resource, after));
+    let (before, after) = copies::hide_change(&c.addr.resource, before, after);
     let mut writer = Writer {
         out: std::mem::take(out),
         paint,
@@ -274,7 +279,7 @@ fn body(c: &ResourceChange, action: Action, paint: Paint, out: &mut String) {
         deleting: matches!(action, Action::Delete),
         whole: c.importing.is_some(),
     };
-    writer.block(&c.schema.block, before, after, 6, &Path::root());
+    writer.block(&c.schema.block, &before, &after, 6, &Path::root());
     *out = writer.out;
     out.push_str("    }\n");
 }

@@ -1,12 +1,14 @@
 //! States and outputs for people.
 
-use crate::addr::{Resource, ResourceInstance};
+use crate::addr::ResourceInstance;
 use crate::cli::context::Style;
 use crate::cli::view::copies;
-use crate::cli::view::visible::padded;
+use crate::cli::view::plan::diff::{Mark, Paint, Writer};
+use crate::engine::schemas::{Schemas, shown_value};
+use crate::engine::stored::TypeInfo;
 use crate::lang::render;
-use crate::state::{Attributes, InstanceState, ObjectState, OutputValue, State};
-use gpuform_schema::{Marks, Path, Str, Value, json};
+use crate::state::{InstanceState, ObjectState, OutputValue, State};
+use gpuform_schema::{Marks, Path, Str};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
@@ -21,7 +23,7 @@ pub fn outputs(outputs: &BTreeMap<Str, OutputValue>) -> String {
 }
 
 /// Everything in a state.
-pub fn whole(state: Option<&State>, style: Style) -> String {
+pub fn whole(state: Option<&State>, schemas: &Schemas, style: Style) -> String {
     let Some(state) = state.filter(|s| !s.is_empty()) else {
         return if state.is_some() {
             "The state file is empty. No resources are represented.\n".into()
@@ -30,32 +32,60 @@ pub fn whole(state: Option<&State>, style: Style) -> String {
         };
     };
     let mut out = String::new();
+    let mut last: Option<&crate::addr::ModuleInstance> = None;
     for i in state.instances() {
         if !out.is_empty() {
             out.push('\n');
+            if last.is_some_and(|module| *module != i.resource.module) {
+                out.push('\n');
+            }
         }
-        out.push_str(&instance(&i.addr(), i.state, style));
+        last = Some(&i.resource.module);
+        let info = schemas.resource(&i.provider.provider, i.resource.resource.mode, &i.resource.resource.ty);
+        out.push_str(&instance(&i.addr(), i.state, info, style));
     }
     if !state.outputs.is_empty() {
         out.push_str("\n\nOutputs:\n\n");
-        out.push_str(&outputs(&state.outputs));
+        for (name, o) in &state.outputs {
+            output(name, o, style, &mut out);
+        }
     }
     out
+}
+
+/// One output, in the form that attributes have.
+fn output(name: &str, o: &OutputValue, style: Style, out: &mut String) {
+    const MARGIN: usize = 4;
+    let value = if o.sensitive { o.value.clone().with_marks(Marks::SENSITIVE) } else { o.value.clone() };
+    let mut writer =
+        Writer { out: String::new(), paint: Paint(style.color), forces: &[], deleting: false, whole: false };
+    writer.value(&format!("{name} = "), &value, &value, Mark::Keep, MARGIN - 2, &Path::root(), "");
+    for line in writer.out.lines() {
+        out.push_str(line.get(MARGIN..).unwrap_or_default());
+        out.push('\n');
+    }
 }
 
 /// One resource instance with all its objects.
-pub fn instance(addr: &ResourceInstance, instance: &InstanceState, style: Style) -> String {
+pub fn instance(addr: &ResourceInstance, instance: &InstanceState, info: Option<&TypeInfo>, style: Style) -> String {
     let mut out = String::new();
     if let Some(current) = &instance.current {
-        object(addr, current, "", style, &mut out);
+        object(addr, current, info, "", style, &mut out);
     }
     for (key, deposed) in &instance.deposed {
-        object(addr, deposed, &format!(" (deposed object {key})"), style, &mut out);
+        object(addr, deposed, info, &format!(" (deposed object {key})"), style, &mut out);
     }
     out
 }
 
-fn object(addr: &ResourceInstance, o: &ObjectState, what: &str, style: Style, out: &mut String) {
+fn object(
+    addr: &ResourceInstance,
+    o: &ObjectState,
+    info: Option<&TypeInfo>,
+    what: &str,
+    style: Style,
+    out: &mut String,
+) {
     let (bold, reset) = if style.color { ("\x1b[1m", "\x1b[0m") } else { ("", "") };
     let tainted = if o.is_tainted() { " (tainted)" } else { "" };
     let keyword = match addr.resource.mode {
@@ -65,25 +95,14 @@ fn object(addr: &ResourceInstance, o: &ObjectState, what: &str, style: Style, ou
     };
     let _ = writeln!(out, "{bold}# {addr}:{what}{tainted}{reset}");
     let _ = writeln!(out, "{keyword} \"{}\" \"{}\" {{", addr.resource.ty, addr.resource.name);
-    let text = match &o.attributes {
-        Attributes::Json(text) => text.clone(),
-        flat @ Attributes::Flat(_) => flat.to_json(),
-    };
-    match json::decode_untyped(text.as_bytes()) {
-        Ok(v) => attributes(&addr.resource, &v, &o.sensitive_paths, out),
-        Err(_) => out.push_str("    # the stored attributes cannot be read\n"),
+    let stored = shown_value(info, o);
+    let value = copies::hide(&addr.resource, &stored);
+    let mut writer =
+        Writer { out: std::mem::take(out), paint: Paint(style.color), forces: &[], deleting: false, whole: false };
+    match info {
+        Some(info) => writer.state(&info.schema.block, &value, 2),
+        None => writer.listed(value.entries().into_iter().flatten().map(|(name, v)| (name, v.clone())), 2),
     }
+    *out = writer.out;
     out.push_str("}\n");
-}
-
-fn attributes(resource: &Resource, v: &Value, sensitive: &[Path], out: &mut String) {
-    let marks: Vec<(Path, Marks)> = sensitive.iter().map(|p| (p.clone(), Marks::SENSITIVE)).collect();
-    let v = v.mark_paths(&marks);
-    let v = copies::hide(resource, &v);
-    let shown: Vec<(&Str, &Value)> = v.entries().into_iter().flatten().filter(|(_, v)| !v.is_null()).collect();
-    let width = shown.iter().map(|(n, _)| n.chars().count()).max().unwrap_or(0);
-    for (name, v) in shown {
-        let text = render::value(v).replace('\n', "\n    ");
-        let _ = writeln!(out, "    {} = {text}", padded(name, width));
-    }
 }

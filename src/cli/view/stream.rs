@@ -275,6 +275,7 @@ impl Events for Stream {
                 self.started(key(addr), Operation { resource, action, id, since: Instant::now() });
             }
             Event::OperationDone { addr, action, id, elapsed, .. } => {
+                let id = id.filter(|_| action != Action::Delete);
                 self.running().operations.remove(&key(addr));
                 let shown = in_brackets(id.as_ref());
                 let text = format!("{addr}: {} complete after {}{shown}", verb(action).2, clock(elapsed));
@@ -409,8 +410,10 @@ impl OperationView for Stream {
                 ("apply", text)
             }
         };
-        change_summary(&text, operation, counts);
-        if state.outputs.is_empty() || kind == Kind::Destroy {
+        if kind != Kind::Refresh {
+            change_summary(&text, operation, counts);
+        }
+        if kind == Kind::Destroy {
             return;
         }
         emit("info", &format!("Outputs: {}", state.outputs.len()), "outputs", |m| {

@@ -2,11 +2,12 @@
 
 use super::{Cx, NAME_RULE, label};
 use crate::config::model::{Condition, Variable};
+use crate::diag::Range;
 use crate::lang::body::BodySchema;
 use crate::lang::convert::TypeConstraint;
 use crate::lang::parse::is_identifier;
 use crate::lang::static_expr;
-use crate::lang::syntax::{Attribute, Block, Step, StepKind};
+use crate::lang::syntax::{Attribute, Block, ExprKind, Step, StepKind};
 use crate::lang::type_expr;
 use gpuform_schema::Value;
 use std::sync::LazyLock;
@@ -22,7 +23,8 @@ static SCHEMA: LazyLock<BodySchema> = LazyLock::new(|| {
 });
 
 impl Cx<'_> {
-    pub fn variable(&mut self, block: Block) -> Variable {
+    /// Decodes a variable. `changed_by` is the block of an override file that has changed its type or default value.
+    pub fn variable(&mut self, block: Block, changed_by: Option<Range>) -> Variable {
         let name = label(&block, 0);
         let range = block.header_range;
         if !is_identifier(&name.text) {
@@ -43,7 +45,7 @@ impl Cx<'_> {
             (flag("sensitive", false), flag("ephemeral", false), flag("nullable", true));
         let default_attribute = content.take("default");
         let default_range = default_attribute.as_ref().map(|a| a.expr.range);
-        let default = default_attribute.map(|a| self.default_value(&a, &ty, nullable));
+        let default = default_attribute.map(|a| self.default_value(&a, &ty, nullable, changed_by));
         let validations = content.blocks.into_iter().filter_map(|b| self.validation(b, &name.text)).collect();
         Variable {
             name: name.text,
@@ -62,11 +64,26 @@ impl Cx<'_> {
 
     fn variable_type(&mut self, a: Attribute) -> Option<TypeConstraint> {
         let json = self.is_json(a.range);
-        let expr = static_expr::unquote_json(a.expr, json, self.diags)?;
+        let written = a.expr.range;
+        let mut expr = static_expr::unquote_json(a.expr, json, self.diags)?;
+        if json && matches!(expr.kind, ExprKind::Traversal(_)) {
+            // A name alone stands for the whole text.
+            expr.range = written;
+        }
+        // What could not be parsed was reported.
+        if matches!(&expr.kind, ExprKind::Literal(Value::Unknown(_))) {
+            return None;
+        }
         type_expr::variable_type(&expr, self.diags)
     }
 
-    fn default_value(&mut self, a: &Attribute, ty: &TypeConstraint, nullable: bool) -> Value {
+    fn default_value(
+        &mut self,
+        a: &Attribute,
+        ty: &TypeConstraint,
+        nullable: bool,
+        changed_by: Option<Range>,
+    ) -> Value {
         const SUMMARY: &str = "Invalid default value for variable";
         let unknown = || Value::unknown(ty.ty());
         let Some(value) = a.expr.eval_constant(self.diags) else { return unknown() };
@@ -80,7 +97,7 @@ impl Cx<'_> {
                 self.error(
                     SUMMARY,
                     format!("The default value does not fit the type of the variable: {e}."),
-                    a.expr.range,
+                    changed_by.unwrap_or(a.expr.range),
                 );
                 unknown()
             }

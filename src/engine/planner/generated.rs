@@ -1,13 +1,14 @@
 //! Imported objects that have no configuration: it is made from the object, and the plan goes on as if it had been
 //! written.
 
-use super::{Instance, Planner, about};
+use super::{Instance, Planner};
 use crate::addr::{AbsResource, InstanceKey};
 use crate::config::imports;
 use crate::config::model::ResourceBlock;
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::engine::generate::{self, Generated};
 use crate::engine::import;
+use crate::engine::instance::about;
 use crate::engine::program::{ModuleId, ResourceProgram};
 use crate::engine::runtime::Repeat;
 use crate::engine::stored::TypeInfo;

@@ -24,8 +24,14 @@ impl Decoder {
         diags: &mut Diagnostics,
     ) -> Decoder {
         let iterators = allowed.scoped.to_vec();
-        let root = Compiler { symbols, allowed, diags, iterators }.block(body.clone(), layout);
-        let mut decoder = Decoder { root, dependence: Dependence::Constant };
+        let (mut names, mut shape) = (Diagnostics::new(), Diagnostics::new());
+        let root =
+            Compiler { symbols, allowed, diags: &mut shape, names: &mut names, iterators }.block(body.clone(), layout);
+        // A body with names that mean nothing is not looked at further.
+        let wrong_names = names.has_errors();
+        diags.extend(names);
+        diags.extend(shape.into_iter().filter(|d| !wrong_names || !d.is_error()));
+        let mut decoder = Decoder { root, dependence: Dependence::Constant, wrong_names };
         let mut dependence = Dependence::Constant;
         decoder.visit(&mut |met| dependence = dependence.max(of(met)));
         decoder.dependence = dependence;
@@ -59,7 +65,10 @@ fn of(met: Met) -> Dependence {
 struct Compiler<'a, 'd> {
     symbols: &'a dyn Symbols,
     allowed: Allowed<'a>,
+    /// What does not fit the schema.
     diags: &'d mut Diagnostics,
+    /// What is wrong with names.
+    names: &'d mut Diagnostics,
     /// Of the `dynamic` blocks that we are in.
     iterators: Vec<Str>,
 }
@@ -86,7 +95,7 @@ impl Compiler<'_, '_> {
     }
 
     fn resolve(&mut self, expr: &mut Expr) {
-        resolve(expr, self.symbols, Allowed { scoped: &self.iterators, ..self.allowed }, self.diags);
+        resolve(expr, self.symbols, Allowed { scoped: &self.iterators, ..self.allowed }, self.names);
     }
 
     fn blocks(&mut self, content: &mut Content, layout: &Arc<Layout>, as_blocks: &[usize]) -> Vec<BlocksDecoder> {

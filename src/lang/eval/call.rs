@@ -2,7 +2,7 @@
 
 use super::Cx;
 use crate::diag::{Diagnostic, Diagnostics, Range, Result, Sources};
-use crate::lang::functions::{self, FunctionContext, FunctionError, FunctionErrorKind, Templates};
+use crate::lang::functions::{self, Function, FunctionContext, FunctionError, FunctionErrorKind, Templates};
 use crate::lang::parse;
 use crate::lang::scope::Scope;
 use crate::lang::suggest::did_you_mean;
@@ -42,7 +42,18 @@ impl Cx<'_> {
             }
             _ => {}
         }
-        let Some(args) = self.arguments(call, expr, diags) else { return Value::unknown(Type::Dynamic) };
+        let Some(args) = self.arguments(call, Some(function), expr, diags) else {
+            return Value::unknown(Type::Dynamic);
+        };
+        if function.name == "templatestring"
+            && let Some(template) = call.args.first()
+            && args.values.first().is_some_and(|v| !matches!(v.ty(), Type::String | Type::Dynamic))
+        {
+            self.fail_call(diags, expr, start_of(template), call, "Invalid function argument", || {
+                "Invalid value for \"template\": it must be a string.".into()
+            });
+            return Value::unknown(Type::Dynamic);
+        }
         let renderer = Renderer { scope: self.scope };
         let context = FunctionContext { templates: Some(&renderer), ..*self.scope.function_context() };
         match function.call(args.values, &context) {
@@ -55,7 +66,7 @@ impl Cx<'_> {
     }
 
     fn call_provider(self, call: &Call, expr: &Expr, diags: &mut Diagnostics) -> Value {
-        let Some(args) = self.arguments(call, expr, diags) else { return Value::unknown(Type::Dynamic) };
+        let Some(args) = self.arguments(call, None, expr, diags) else { return Value::unknown(Type::Dynamic) };
         match self.scope.provider_function(call, &args.values) {
             Ok(value) => value.with_marks(args.marks),
             Err(mut d) => {
@@ -79,41 +90,66 @@ impl Cx<'_> {
         });
     }
 
-    /// Evaluates the arguments; `None` after errors, and where an expanded argument is unknown.
-    fn arguments(self, call: &Call, expr: &Expr, diags: &mut Diagnostics) -> Option<Arguments> {
+    /// Evaluates the arguments; `None` after errors, and where an expanded argument is unknown. Their number is checked
+    /// before anything else is looked at.
+    fn arguments(
+        self,
+        call: &Call,
+        function: Option<&Function>,
+        expr: &Expr,
+        diags: &mut Diagnostics,
+    ) -> Option<Arguments> {
         let before = diags.len();
-        let mut args = Arguments { values: Vec::with_capacity(call.args.len()), marks: Marks::NONE };
         let (expanded, plain) = match call.args.split_last() {
             Some((last, rest)) if call.expand_final => (Some(last), rest),
             _ => (None, &call.args[..]),
         };
-        args.values.extend(plain.iter().map(|a| self.eval(a, diags)));
-        if let Some(last) = expanded {
-            const INVALID: &str = "Invalid expanding argument value";
-            let list = self.eval(last, diags);
-            let (inner, marks) = list.unmark();
-            match inner {
-                Value::List(_) | Value::Set(_) | Value::Tuple(_) => {
-                    let items = inner.items().unwrap_or_default();
-                    args.values.extend(items.iter().map(|v| v.clone().with_marks(marks)));
-                }
-                Value::Null(_) if diags.len() == before => {
-                    self.fail_call(diags, expr, last.range, call, INVALID, || {
-                        "The argument before the ellipsis (...) cannot be null.".into()
-                    });
-                }
-                Value::Unknown(u) if matches!(u.ty, Type::Dynamic | Type::List(_) | Type::Set(_) | Type::Tuple(_)) => {
-                    return None;
-                }
-                _ if diags.len() == before => {
-                    self.fail_call(diags, expr, last.range, call, INVALID, || {
-                        "The argument before the ellipsis (...) must be a list, set or tuple.".into()
-                    });
-                }
-                _ => {}
+        let (tail, marks) = match expanded {
+            Some(last) => self.expanded(last, call, expr, diags)?,
+            None => (Vec::new(), Marks::NONE),
+        };
+        if let Some(Err(e)) = function.map(|f| f.check_arity(plain.len() + tail.len())) {
+            self.function_failed(&e, call, expr, diags);
+            return None;
+        }
+        let mut values: Vec<Value> = Vec::with_capacity(plain.len() + tail.len());
+        values.extend(plain.iter().map(|a| self.eval(a, diags)));
+        values.extend(tail);
+        if diags.len() == before {
+            return Some(Arguments { values, marks });
+        }
+        // The call is off, but what else is wrong with the arguments is told too.
+        for (i, value) in values.iter().enumerate() {
+            if let Some(Err(e)) = function.and_then(|f| f.check_argument(i, value)) {
+                self.function_failed(&e, call, expr, diags);
             }
         }
-        (diags.len() == before).then_some(args)
+        None
+    }
+
+    /// The values that the last argument stands for (`…`), and marks of it that no value carries.
+    fn expanded(self, last: &Expr, call: &Call, expr: &Expr, diags: &mut Diagnostics) -> Option<(Vec<Value>, Marks)> {
+        let before = diags.len();
+        let list = self.eval(last, diags);
+        if diags.len() > before {
+            return None;
+        }
+        let (inner, marks) = list.unmark();
+        let problem = match inner {
+            Value::List(_) | Value::Set(_) | Value::Tuple(_) => {
+                let items = inner.items().unwrap_or_default();
+                return Some((items.iter().map(|v| v.clone().with_marks(marks)).collect(), marks));
+            }
+            Value::Unknown(u) if matches!(u.ty, Type::Dynamic | Type::List(_) | Type::Set(_) | Type::Tuple(_)) => {
+                return None;
+            }
+            Value::Null(_) => "cannot be null",
+            _ => "must be a list, set or tuple",
+        };
+        self.fail_call(diags, expr, last.range, call, "Invalid expanding argument value", || {
+            format!("The argument before the ellipsis (...) {problem}.")
+        });
+        None
     }
 
     /// The first argument that has a value.
@@ -165,6 +201,14 @@ impl Cx<'_> {
         let at = e.argument_index().and_then(|i| call.args.get(i).or(call.args.last()));
         let subject = match (e.kind, at) {
             (_, Some(arg)) => start_of(arg),
+            // The parenthesis that comes too soon.
+            (FunctionErrorKind::TooFewArguments, None) => {
+                Range { start: expr.range.end.saturating_sub(1).max(expr.range.start), ..expr.range }
+            }
+            (FunctionErrorKind::TooManyArguments, None) => {
+                let wanted = functions::lookup(&call.name).map_or(0, |f| f.parameters.len());
+                call.args.get(wanted).map_or(expr.range, start_of)
+            }
             (FunctionErrorKind::Call, None) => name_with_parenthesis(call),
             _ => expr.range,
         };

@@ -35,7 +35,6 @@ fn mention(t: &Traversal, scope: &dyn Scope, locals: Option<&Locals>, found: &mu
     };
     let (mut value, consumed) = match local {
         Some(v) => (v.clone(), 0),
-        None if t.target == Target::Unresolved => return,
         None => match scope.value(t) {
             Ok(v) => (v, usize::from(t.consumed)),
             Err(_) => return,

@@ -14,11 +14,11 @@ functions! {
         time.format(&format).map_err(|e| FunctionError::argument(0, e))
     }
 
-    /// The time when the plan was made.
+    /// The time when the plan was made; not known where there is none.
     fn plantimestamp(ctx: &FunctionContext) -> Result<Typed<Str>, FunctionError> {
         match ctx.plan_timestamp {
             Some(time) => Ok(Typed::new(Value::string(time))),
-            None => Err(FunctionError::call("there is no plan here")),
+            None => Ok(Typed::unknown()),
         }
     }
 

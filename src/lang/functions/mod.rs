@@ -182,6 +182,12 @@ impl Function {
         }
     }
 
+    /// Whether a value suits as the argument at a position; `None` where there is no parameter for it.
+    pub fn check_argument(&self, index: usize, value: &Value) -> Option<Result<(), FunctionError>> {
+        let parameter = self.parameter(index)?;
+        Some(convert(value, &parameter.ty).map(drop).map_err(|e| self.blame(index, &e)))
+    }
+
     /// Whether the evaluator implements this function itself (`try`, `can`).
     pub fn is_special(&self) -> bool {
         matches!(self.implementation, Implementation::Evaluator)

@@ -13,10 +13,10 @@ pub(super) fn read(text: &str, file: FileId, diags: &mut Diagnostics) -> JsonVal
     r.skip();
     let start = r.pos;
     let errors = r.diags.len();
-    let value = r.value().unwrap_or(JsonValue { range: r.range(start, r.after(start)), kind: JsonKind::Invalid });
+    let value = r.value().unwrap_or(JsonValue { range: r.range(start, r.mistake_end(start)), kind: JsonKind::Invalid });
     r.skip();
     if r.pos < text.len() && r.diags.len() == errors {
-        let at = r.range(r.pos, r.after(r.pos));
+        let at = r.range(r.pos, r.mistake_end(r.pos));
         r.diags.error("Extraneous data after value", "The JSON value is complete before this.", at);
     }
     value
@@ -40,6 +40,12 @@ impl<'a> Reader<'a, '_> {
         at + self.text.get(at..).and_then(|r| r.chars().next()).map_or(0, char::len_utf8)
     }
 
+    /// Where the range of a mistake at `at` ends. Mistakes are told byte by byte: of a character of several bytes the
+    /// first counts, for which the range is left empty.
+    fn mistake_end(&self, at: usize) -> usize {
+        at + usize::from(self.text.as_bytes().get(at).is_some_and(u8::is_ascii))
+    }
+
     fn byte(&self) -> Option<u8> {
         self.text.as_bytes().get(self.pos).copied()
     }
@@ -53,7 +59,7 @@ impl<'a> Reader<'a, '_> {
     /// The range of the next token or character.
     fn next_range(&mut self) -> Range {
         self.skip();
-        self.range(self.pos, self.after(self.pos))
+        self.range(self.pos, self.mistake_end(self.pos))
     }
 
     /// A value. `None`: where it ends is not known.
@@ -90,7 +96,7 @@ impl<'a> Reader<'a, '_> {
     }
 
     fn invalid(&self, start: usize) -> JsonValue {
-        JsonValue { range: self.range(start, self.after(start)), kind: JsonKind::Invalid }
+        JsonValue { range: self.range(start, self.mistake_end(start)), kind: JsonKind::Invalid }
     }
 
     fn nested(&mut self, f: impl FnOnce(&mut Self) -> Option<JsonValue>) -> Option<JsonValue> {
@@ -122,7 +128,7 @@ impl<'a> Reader<'a, '_> {
             let name_start = self.pos;
             if self.byte() != Some(b'"') {
                 self.value();
-                let at = self.range(name_start, self.after(name_start));
+                let at = self.range(name_start, self.mistake_end(name_start));
                 self.diags.error("Invalid object property name", "Names of properties are JSON strings.", at);
                 self.recover(b'}');
                 return None;
@@ -345,7 +351,7 @@ impl<'a> Reader<'a, '_> {
             }
         }
         let Some(at) = wrong else { return Some(out) };
-        let at = self.range(at, self.after(at));
+        let at = self.range(at, self.mistake_end(at));
         self.diags.error(
             "Invalid JSON string",
             "A JSON string ends on its line, and a backslash in it begins one of \\\" \\\\ \\/ \\b \\f \\n \\r \\t \\uXXXX.",

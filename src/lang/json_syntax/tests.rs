@@ -21,7 +21,7 @@ fn read(text: &str) -> (JsonBody, Vec<String>) {
 fn errors_and_their_places() {
     for (text, expected) in [
         ("", vec!["0-0 Missing value", "0-0 Root value must be object"]),
-        ("\u{feff}{}", vec!["0-3 Invalid start of value", "0-3 Root value must be object"]),
+        ("\u{feff}{}", vec!["0-0 Invalid start of value", "0-0 Root value must be object"]),
         ("5", vec!["0-1 Root value must be object"]),
         ("{", vec!["1-1 Missing value", "1-1 Invalid object property name", "0-1 Root value must be object"]),
         ("{\"a\"", vec!["4-4 Missing property value colon", "0-1 Root value must be object"]),

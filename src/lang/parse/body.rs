@@ -257,15 +257,19 @@ impl<'a> Parser<'a, '_> {
                     at,
                 );
                 self.recover_after_item();
+                self.recover(T::CBrace);
                 return body;
             }
-            _ => {
-                self.error(
-                    "Argument or block definition required",
-                    "The name of an argument with an equals sign and a value was expected here.",
-                    at,
-                );
+            (kind, _) => {
+                let summary = "Argument or block definition required";
+                let detail = "The name of an argument with an equals sign and a value was expected here.";
+                if kind == T::Ident {
+                    self.certain_error(summary, detail, at);
+                } else {
+                    self.error(summary, detail, at);
+                }
                 self.recover_after_item();
+                self.recover(T::CBrace);
                 return body;
             }
         }

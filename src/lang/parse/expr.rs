@@ -80,12 +80,13 @@ impl Parser<'_, '_> {
                 let colon = p.peek();
                 if colon.kind != T::Colon {
                     let at = p.range(colon);
-                    p.error(
+                    // What follows is judged on its own.
+                    p.diags.error(
                         "Missing false expression in conditional",
                         "A conditional has the form CONDITION ? VALUE : OTHER_VALUE; the colon was expected here.",
                         at,
                     );
-                    return Err(Broken);
+                    break condition;
                 }
                 p.read();
                 arms.push((condition, then));
@@ -289,23 +290,18 @@ impl Parser<'_, '_> {
             }
             T::Number => {
                 self.read();
-                let index = self.text(token).parse().unwrap_or_else(|_| {
-                    let indexes = self.text(token).replace('.', "][");
-                    let at = self.range(token);
-                    self.diags.error(
-                        "Invalid legacy index syntax",
-                        format!(
-                            "Only one index can be written with a dot. Write the indexes in brackets: [{indexes}]."
-                        ),
-                        at,
-                    );
-                    0
-                });
+                let text = self.text(token);
+                if text.contains('.') {
+                    let indexes = text.replace('.', "][");
+                    let detail = format!("Only one index can be written with a dot; use brackets: [{indexes}].");
+                    self.diags.error("Invalid legacy index syntax", detail, self.range(token));
+                }
+                let index = Number::parse(text).and_then(|n| n.as_u64()).unwrap_or(0);
                 Ok(Step { range, kind: StepKind::LegacyIndex(index) })
             }
             _ => {
                 let at = self.range(token);
-                self.error("Invalid attribute name", "A dot is followed by the name of an attribute.", at);
+                self.certain_error("Invalid attribute name", "A dot is followed by the name of an attribute.", at);
                 Err(Broken)
             }
         }
@@ -340,13 +336,10 @@ impl Parser<'_, '_> {
         self.read();
         let close = self.read();
         if close.kind != T::CBrack {
-            let at = self.range(close);
-            self.error(
+            self.missing_bracket(
                 "Missing close bracket on splat index",
                 "The star of a splat operator is followed directly by the closing bracket: [*].",
-                at,
             );
-            self.recover(T::CBrack);
             return Err(Broken);
         }
         Ok(self.range(open).to(self.range(close)))
@@ -383,6 +376,15 @@ impl Parser<'_, '_> {
         }
     }
 
+    /// Reports what stands before a closing bracket, at the bracket.
+    fn missing_bracket(&mut self, summary: &str, detail: &str) {
+        let recovering = self.recovering;
+        let close = self.recover(T::CBrack);
+        if !recovering {
+            self.diags.error(summary, detail, self.range(close));
+        }
+    }
+
     /// `[EXPR]`, the opening bracket being read.
     fn index(&mut self, open: Token) -> Parsed<Step> {
         self.with_newlines(false, |p| {
@@ -395,9 +397,7 @@ impl Parser<'_, '_> {
             };
             let close = p.read();
             if close.kind != T::CBrack {
-                let at = p.range(close);
-                p.error("Missing close bracket on index", "A closing bracket was expected after the index.", at);
-                p.recover(T::CBrack);
+                p.missing_bracket("Missing close bracket on index", "The index is complete before this.");
                 return Err(Broken);
             }
             Ok(Step { range: p.range(open).to(p.range(close)), kind: StepKind::Index(Box::new(key)) })
@@ -413,7 +413,11 @@ impl Parser<'_, '_> {
             let part = self.read();
             if part.kind != T::Ident {
                 let at = self.range(part);
-                self.error("Missing function name", "The symbol \"::\" is followed by the name of a function.", at);
+                self.certain_error(
+                    "Missing function name",
+                    "The symbol \"::\" is followed by the name of a function.",
+                    at,
+                );
                 return Err(Broken);
             }
             name.push_str("::");
@@ -647,25 +651,27 @@ impl Parser<'_, '_> {
             None
         };
         let close = self.peek();
-        if close.kind != end {
+        let complete = close.kind == end;
+        if complete {
+            self.read();
+        } else {
             let at = self.range(close);
-            return self.for_error("The closing bracket of the expression was expected here.", at);
+            self.error("Invalid 'for' expression", "The closing bracket of the expression was expected here.", at);
+            self.recover(end);
         }
-        self.read();
         let range = self.range(open).to(self.range(close));
-        match (&key, end) {
-            (None, T::CBrace) => {
-                self.for_error::<()>("An object needs a key for each value: for … : KEY => VALUE.", value.range)?;
-            }
-            (Some(key), T::CBrack) => {
-                let at = key.range;
-                self.for_error::<()>("A list has no keys; use braces to make an object.", at)?;
-            }
-            _ => {}
+        let misfit = match (&key, end, ellipsis) {
+            (None, T::CBrace, _) => Some(("An object needs a key for each value: for … : KEY => VALUE.", value.range)),
+            (Some(key), T::CBrack, _) => Some(("A list has no keys; use braces to make an object.", key.range)),
+            (None, _, Some(e)) => Some(("Only values of an object can be grouped with \"...\".", self.range(e))),
+            _ => None,
+        };
+        if let Some((detail, at)) = misfit {
+            self.certain_error("Invalid 'for' expression", detail, at);
+            return Err(Broken);
         }
-        if let (Some(ellipsis), None) = (ellipsis, &key) {
-            let at = self.range(ellipsis);
-            return self.for_error("Only values of an object can be grouped with \"...\".", at);
+        if !complete {
+            return Err(Broken);
         }
         let kind = ExprKind::For(Box::new(For {
             key_var,

@@ -117,7 +117,6 @@ struct Scanner<'a, 'd> {
 #[derive(Default)]
 struct Told {
     bitwise: u32,
-    exponent: u32,
     backtick: u32,
     apostrophe: u32,
     semicolon: u32,
@@ -231,9 +230,10 @@ impl<'a, 'd> Scanner<'a, 'd> {
                 }
                 _ => self.take(T::CBrace, 1),
             },
-            b'~' if next == b'}' && matches!(self.modes.last(), Some(Mode::Sequence { braces: 0 })) => {
-                self.sequence_end(2)
-            }
+            b'~' if next == b'}' => match self.modes.last() {
+                Some(Mode::Sequence { braces: 0 }) => self.sequence_end(2),
+                _ => self.take(T::SequenceEnd, 2),
+            },
             b'[' => self.take(T::OBrack, 1),
             b']' => self.take(T::CBrack, 1),
             b'(' => self.take(T::OParen, 1),
@@ -259,7 +259,6 @@ impl<'a, 'd> Scanner<'a, 'd> {
             b'<' => self.take(T::Less, 1),
             b'&' if next == b'&' => self.take(T::And, 2),
             b'|' if next == b'|' => self.take(T::Or, 2),
-            b'*' if next == b'*' => self.invalid(2),
             b'*' => self.take(T::Star, 1),
             _ => {
                 let rest = self.rest();
@@ -274,12 +273,13 @@ impl<'a, 'd> Scanner<'a, 'd> {
         }
     }
 
-    /// A comment up to its line end, which the parser gets as a token of its own.
+    /// A comment counts as part of its line end, unless comments are wanted as tokens of their own.
     fn line_comment(&mut self) {
         let rest = self.rest();
-        let Some(line) = rest.find('\n') else { return self.comment(rest.len()) };
-        let crlf = rest.as_bytes().get(line.wrapping_sub(1)) == Some(&b'\r');
-        self.comment(if self.comments { line + 1 } else { line - usize::from(crlf) });
+        match rest.find('\n') {
+            Some(line) => self.take(if self.comments { T::Comment } else { T::Newline }, line + 1),
+            None => self.comment(rest.len()),
+        }
     }
 
     fn comment(&mut self, len: usize) {
@@ -454,7 +454,6 @@ impl<'a, 'd> Scanner<'a, 'd> {
         let told = &mut self.told;
         let (count, limit) = match what {
             "&" | "|" | "^" | "~" => (&mut told.bitwise, 4),
-            "**" => (&mut told.exponent, 1),
             "`" => (&mut told.backtick, 4),
             "'" => (&mut told.apostrophe, 4),
             ";" => (&mut told.semicolon, 1),
@@ -471,7 +470,6 @@ impl<'a, 'd> Scanner<'a, 'd> {
                 "|" => ("Unsupported operator", "There are no operators on bits. For a boolean OR write \"||\"."),
                 "~" => ("Unsupported operator", "There are no operators on bits. For a boolean NOT write \"!\"."),
                 "^" => ("Unsupported operator", "There are no operators on bits."),
-                "**" => ("Unsupported operator", "There is no operator \"**\"; use the function pow for powers."),
                 "`" => (
                     "Invalid character",
                     "A backquote has no meaning here. Text of several lines is written as a heredoc, which begins \

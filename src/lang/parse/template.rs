@@ -27,36 +27,37 @@ impl Parser<'_, '_> {
             T::OHeredoc => (T::CHeredoc, self.text(open).starts_with("<<-")),
             _ => (T::CQuote, false),
         };
-        let mut parts = self.parts(close)?;
+        let (mut parts, whole) = self.parts(close);
         if flush {
             strip_indentation(&mut parts);
         }
         let range = self.range(open).to(self.range(self.previous));
-        let parts = self.nest(parts)?;
-        Ok(template_expr(parts, range))
+        let parts = self.nest(parts);
+        if whole { Ok(template_expr(parts, range)) } else { Err(Broken) }
     }
 
     /// A template that makes up the whole text.
     pub(super) fn bare_template(&mut self) -> Expr {
         let range = Range::new(self.file, self.base, self.base + self.text.len());
-        let parts = self.parts(T::End).and_then(|parts| self.nest(parts));
-        template_expr(parts.unwrap_or_default(), range)
+        let (parts, _) = self.parts(T::End);
+        template_expr(self.nest(parts), range)
     }
 
-    /// Parts up to the closing token, which is read.
-    fn parts(&mut self, close: T) -> Parsed<Vec<Part>> {
+    /// Parts up to the closing token, which is read, and whether all of them could be understood.
+    fn parts(&mut self, close: T) -> (Vec<Part>, bool) {
         // Line ends within the template are text.
         let depth = self.newlines.len();
         self.newlines.push(true);
-        let r = self.parts_inner(close);
+        let mut parts = Vec::new();
+        let whole = self.read_parts(close, &mut parts);
         self.newlines.truncate(depth);
-        r
+        (parts, whole)
     }
 
-    fn parts_inner(&mut self, close: T) -> Parsed<Vec<Part>> {
-        let mut parts = Vec::new();
+    fn read_parts(&mut self, close: T, parts: &mut Vec<Part>) -> bool {
         let mut trim_next = false;
-        let mut broken = false;
+        let mut whole = true;
+        let first = self.peek();
         loop {
             let token = self.read();
             if token.kind == close {
@@ -77,42 +78,42 @@ impl Parser<'_, '_> {
                     {
                         text.truncate(text.trim_end().len());
                     }
-                    let part = self.nested(|p| p.with_newlines(false, |p| p.sequence(token, close)));
-                    match part {
-                        Ok(part) => parts.push(part),
-                        Err(Broken) => broken = true,
-                    }
+                    let read =
+                        self.nested(|p| p.with_newlines(false, |p| Ok(p.sequence(token, (first, close), parts))));
+                    whole &= matches!(read, Ok(true));
                     trim_next = self.previous.kind == T::SequenceEnd && self.text(self.previous).starts_with('~');
                 }
                 T::End => {
                     let at = self.range(token);
                     self.error("Unterminated template string", unterminated(close), at);
-                    return Err(Broken);
+                    return false;
                 }
                 _ => {
                     let at = self.range(token);
                     self.error("Unterminated template string", unterminated(close), at);
                     self.recover(close);
-                    return Err(Broken);
+                    return false;
                 }
             }
         }
-        if broken { Err(Broken) } else { Ok(parts) }
+        whole
     }
 
-    /// `${…}` or `%{…}`, whose opening token was read; reads its end.
-    fn sequence(&mut self, open: Token, close: T) -> Parsed<Part> {
-        let r = match open.kind {
-            T::Interpolation => self.interpolation(open, close),
-            _ => self.directive(open),
+    /// `${…}` or `%{…}`, whose opening token was read; reads its end. Whether all of it could be understood; a
+    /// directive counts in any case, for the sake of the one that ends it.
+    fn sequence(&mut self, open: Token, around: (Token, T), parts: &mut Vec<Part>) -> bool {
+        let read = match open.kind {
+            T::Interpolation => self.interpolation(around).map(|part| parts.push(part)),
+            _ => self.directive(open, parts),
         };
-        if r.is_err() && self.previous.kind != T::SequenceEnd {
+        if read.is_err() && self.previous.kind != T::SequenceEnd {
             self.recover(T::SequenceEnd);
         }
-        r
+        read.is_ok()
     }
 
-    fn interpolation(&mut self, open: Token, close: T) -> Parsed<Part> {
+    /// `around` is the first token of the template and the one that would close it.
+    fn interpolation(&mut self, (first, close): (Token, T)) -> Parsed<Part> {
         let expr = self.try_expression()?;
         let end = self.peek();
         match end.kind {
@@ -121,11 +122,11 @@ impl Parser<'_, '_> {
                 return Ok(Part::Interpolation(expr));
             }
             T::End => {
-                let at = self.range(open);
+                let at = self.range(first);
                 self.error("Unclosed template interpolation sequence", "The closing brace is missing.", at);
             }
             T::OQuote | T::CQuote if close == T::CQuote => {
-                let at = self.range(open);
+                let at = self.range(first);
                 self.error(
                     "Unclosed template interpolation sequence",
                     "The closing brace is missing before the end of the string.",
@@ -153,7 +154,7 @@ impl Parser<'_, '_> {
         Err(Broken)
     }
 
-    fn directive(&mut self, open: Token) -> Parsed<Part> {
+    fn directive(&mut self, open: Token, parts: &mut Vec<Part>) -> Parsed<()> {
         let keyword = self.peek();
         let at = self.range(keyword);
         if keyword.kind != T::Ident {
@@ -163,8 +164,9 @@ impl Parser<'_, '_> {
         self.read();
         let begin = self.range(open);
         let word = self.text(keyword);
-        let mut part = match word {
-            "if" => Part::If(self.try_expression()?, begin),
+        let mut read = Ok(());
+        let part = match word {
+            "if" => Part::If(self.directive_expression(&mut read), begin),
             "else" => Part::Else(begin),
             "endif" => Part::EndIf(begin),
             "endfor" => Part::EndFor(begin),
@@ -176,33 +178,41 @@ impl Parser<'_, '_> {
                         return Err(Broken);
                     }
                 };
-                Part::For { key, value, collection: self.try_expression()?, range: begin }
+                Part::For { key, value, collection: self.directive_expression(&mut read), range: begin }
             }
             _ => {
                 let hint = crate::lang::suggest::did_you_mean(word, ["if", "else", "endif", "for", "endfor"]);
-                self.error("Invalid template control keyword", format!("There is no directive \"{word}\".{hint}"), at);
+                let detail = format!("There is no directive \"{word}\".{hint}");
+                self.error("Invalid template control keyword", detail, at);
                 return Err(Broken);
             }
         };
+        parts.push(part);
+        read?;
         let end = self.peek();
         if end.kind != T::SequenceEnd {
             let at = self.range(end);
-            self.error(
-                &format!("Extra characters in {word} marker"),
-                "The closing brace of the directive was expected here.",
-                at,
-            );
+            let detail = "The closing brace of the directive was expected here.";
+            self.error(&format!("Extra characters in {word} marker"), detail, at);
             return Err(Broken);
         }
         self.read();
         let whole = begin.to(self.range(end));
-        match &mut part {
-            Part::If(_, r) | Part::Else(r) | Part::EndIf(r) | Part::EndFor(r) | Part::For { range: r, .. } => {
-                *r = whole
-            }
-            Part::Text(_) | Part::Interpolation(_) => {}
+        if let Some(Part::If(_, r) | Part::Else(r) | Part::EndIf(r) | Part::EndFor(r) | Part::For { range: r, .. }) =
+            parts.last_mut()
+        {
+            *r = whole;
         }
-        Ok(part)
+        Ok(())
+    }
+
+    /// An expression in a directive; in place of a broken one an unknown value.
+    fn directive_expression(&mut self, read: &mut Parsed<()>) -> Expr {
+        let start = self.peek();
+        self.try_expression().unwrap_or_else(|Broken| {
+            *read = Err(Broken);
+            super::expr::unknown(self.range(start))
+        })
     }
 
     /// The text of a literal token with escapes decoded.
@@ -293,13 +303,17 @@ impl Parser<'_, '_> {
                     text.push_str(if sign == "$" { "${ ... }" } else { "%{ ... }" });
                     self.recover(T::SequenceEnd);
                 }
+                T::End => {
+                    let at = self.range(token);
+                    self.diags.error("Unterminated string literal", "The closing quote is missing.", at);
+                    break;
+                }
                 _ => {
                     let at = self.range(token);
-                    self.error("Invalid string literal", "The string ends with its line, by a closing quote.", at);
-                    if token.kind != T::End {
-                        self.recover(T::CQuote);
-                    }
-                    break;
+                    let detail = "The string ends with its line, by a closing quote.";
+                    self.certain_error("Invalid string literal", detail, at);
+                    self.recover(T::CQuote);
+                    return Label { text: nfc(&text), range: self.range(open).to(at) };
                 }
             }
         }
@@ -307,26 +321,22 @@ impl Parser<'_, '_> {
         Label { text: nfc(&text), range }
     }
 
-    /// Nests directives.
-    fn nest(&mut self, parts: Vec<Part>) -> Parsed<Vec<TemplatePart>> {
+    /// Nests directives. What does not belong where it stands is reported and left out.
+    fn nest(&mut self, parts: Vec<Part>) -> Vec<TemplatePart> {
         let mut parts = parts.into_iter();
-        let (out, stop) = self.nest_until(&mut parts)?;
-        match stop {
-            None => Ok(out),
-            Some(Part::Else(r)) => self.misplaced("else", "an if directive", r),
-            Some(Part::EndIf(r)) => self.misplaced("endif", "an if directive", r),
-            Some(Part::EndFor(r)) => self.misplaced("endfor", "a for directive", r),
-            Some(_) => Ok(out),
+        let mut all = Vec::new();
+        loop {
+            let (found, stop) = self.nest_until(&mut parts);
+            all.extend(found);
+            match stop {
+                None => return all,
+                Some(stop) => self.misplaced(stop),
+            }
         }
     }
 
-    fn misplaced<R>(&mut self, word: &str, of: &str, at: Range) -> Parsed<R> {
-        self.error(&format!("Unexpected {word} directive"), format!("It does not belong to {of} here."), at);
-        Err(Broken)
-    }
-
     /// Parts up to an `else`, `endif` or `endfor`, which is returned too.
-    fn nest_until(&mut self, parts: &mut std::vec::IntoIter<Part>) -> Parsed<(Vec<TemplatePart>, Option<Part>)> {
+    fn nest_until(&mut self, parts: &mut std::vec::IntoIter<Part>) -> (Vec<TemplatePart>, Option<Stop>) {
         let mut out: Vec<TemplatePart> = Vec::new();
         let mut text = String::new();
         loop {
@@ -340,60 +350,78 @@ impl Parser<'_, '_> {
                 text.clear();
             }
             match part {
+                None => return (out, None),
+                Some(Part::Text(_)) => {}
                 Some(Part::Interpolation(e)) => out.push(TemplatePart::Interpolation(e)),
-                Some(Part::If(condition, range)) => {
-                    let (then, mut stop) = self.nested(|p| p.nest_until(parts))?;
-                    let mut otherwise = Vec::new();
-                    if let Some(Part::Else(_)) = stop {
-                        (otherwise, stop) = self.nested(|p| p.nest_until(parts))?;
-                    }
-                    match stop {
-                        Some(Part::EndIf(end)) => out.push(TemplatePart::If {
-                            condition,
-                            then: then.into(),
-                            otherwise: otherwise.into(),
-                            range: range.to(end),
-                        }),
-                        stop => return self.not_closed("if", range, stop),
-                    }
-                }
+                Some(Part::If(condition, range)) => out.extend(self.conditional(condition, range, parts)),
                 Some(Part::For { key, value, collection, range }) => {
-                    let (body, stop) = self.nested(|p| p.nest_until(parts))?;
-                    match stop {
-                        Some(Part::EndFor(end)) => out.push(TemplatePart::For {
-                            key,
-                            value,
-                            collection,
-                            body: body.into(),
-                            range: range.to(end),
-                        }),
-                        stop => return self.not_closed("for", range, stop),
+                    let (body, stop) = self.nest_deeper(parts);
+                    if let Some(Stop { word: "endfor", range: end }) = stop {
+                        let body = body.into();
+                        out.push(TemplatePart::For { key, value, collection, body, range: range.to(end) });
+                    } else {
+                        self.not_closed("for", stop);
                     }
                 }
-                stop => return Ok((out, stop)),
+                Some(Part::Else(range)) => return (out, Some(Stop { word: "else", range })),
+                Some(Part::EndIf(range)) => return (out, Some(Stop { word: "endif", range })),
+                Some(Part::EndFor(range)) => return (out, Some(Stop { word: "endfor", range })),
             }
         }
     }
 
-    fn not_closed<R>(&mut self, word: &str, begin: Range, stop: Option<Part>) -> Parsed<R> {
+    fn nest_deeper(&mut self, parts: &mut std::vec::IntoIter<Part>) -> (Vec<TemplatePart>, Option<Stop>) {
+        let nested = self.nested(|p| Ok(p.nest_until(parts)));
+        // Too deep, which was reported: nothing more is said of this template.
+        nested.unwrap_or_else(|Broken| {
+            parts.by_ref().for_each(drop);
+            (Vec::new(), None)
+        })
+    }
+
+    fn conditional(
+        &mut self,
+        condition: Expr,
+        range: Range,
+        parts: &mut std::vec::IntoIter<Part>,
+    ) -> Option<TemplatePart> {
+        let (then, mut stop) = self.nest_deeper(parts);
+        let mut otherwise = Vec::new();
+        if let Some(Stop { word: "else", .. }) = stop {
+            (otherwise, stop) = self.nest_deeper(parts);
+        }
+        let Some(Stop { word: "endif", range: end }) = stop else {
+            self.not_closed("if", stop);
+            return None;
+        };
+        let (then, otherwise) = (then.into(), otherwise.into());
+        Some(TemplatePart::If { condition, then, otherwise, range: range.to(end) })
+    }
+
+    fn misplaced(&mut self, stop: Stop) {
+        let Stop { word, range } = stop;
+        let detail = format!("There is no directive that an {word} could belong to here.");
+        self.diags.error(format!("Unexpected {word} directive"), detail, range);
+    }
+
+    /// A directive ends in the wrong way, or not at all.
+    fn not_closed(&mut self, word: &str, stop: Option<Stop>) {
         match stop {
-            Some(Part::Else(r)) if word == "for" => self.misplaced("else", "an if directive", r),
-            Some(Part::Else(r)) => {
-                self.error("Unexpected else directive", "The if directive has an else already.", r);
-                Err(Broken)
-            }
-            Some(Part::EndIf(r)) => self.misplaced("endif", "an if directive", r),
-            Some(Part::EndFor(r)) => self.misplaced("endfor", "a for directive", r),
-            _ => {
-                self.error(
-                    "Unexpected end of template",
-                    format!("The {word} directive is not closed by an end{word} directive."),
-                    begin,
-                );
-                Err(Broken)
+            Some(stop) => self.misplaced(stop),
+            None if self.too_deep => {}
+            None => {
+                let end = self.range(self.previous);
+                let detail = format!("The {word} directive is not closed by an end{word} directive.");
+                self.diags.error("Unexpected end of template", detail, end);
             }
         }
     }
+}
+
+/// A directive that ends what is before it.
+struct Stop {
+    word: &'static str,
+    range: Range,
 }
 
 fn unterminated(close: T) -> &'static str {

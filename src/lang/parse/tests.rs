@@ -231,3 +231,29 @@ fn of_many_mistakes_only_the_first_are_told() {
     assert_eq!(errors(&"a = 1\n".repeat(100_000)).len(), 51);
     assert_eq!(errors(&"\u{1}".repeat(100_000)).len(), 51);
 }
+
+proptest::proptest! {
+    /// Whatever the bytes, parsing ends, and every range lies in the text.
+    #[test]
+    fn no_text_makes_the_parser_panic(
+        pieces in proptest::collection::vec(
+            proptest::sample::select(vec![
+                "a", "b.c", "1", "1.5e3", "\"", "${", "%{", "}", "~}", "{", "[", "]", "(", ")", "=", ",", ":", "?", ".", "...",
+                "\n", "\r\n", "\r", " ", "<<EOT\n", "<<-EOT\n", "EOT\n", "\nEOT\n", "#", "//", "/*", "*/", "*", "[*]", ".*",
+                "=>", "==", "!", "-", "&&", "\\", "\\u12", "$${", "if ", "else", "endif", "for ", "in ", "endfor", "é", "\u{301}",
+                "\u{feff}", "'", "`", ";", "::", "f(", "null", "true",
+            ]),
+            0..40,
+        )
+    ) {
+        let text: String = pieces.concat();
+        let mut diags = Diagnostics::new();
+        let body = parse_file(&text, FileId(0), &mut diags);
+        let inside = |r: Range| r.start <= r.end && r.end as usize <= text.len();
+        proptest::prop_assert!(inside(body.range) && diags.iter().all(|d| d.subject.is_some_and(inside)));
+        if let Err(errors) = parse_template(&text, FileId(0), 0) {
+            proptest::prop_assert!(errors.iter().all(|d| d.subject.is_some_and(inside)));
+        }
+        let _ = parse_expression(&text, FileId(0), 0);
+    }
+}

@@ -2,7 +2,7 @@
 //! and apply of one object cost a few allocations.
 
 use super::MoveRequest;
-use crate::diag::{Diagnostic, Failure, Result};
+use crate::diag::{Diagnostic, Diagnostics, Failure, Result};
 use gpuform_schema::json::{self, ExtraAttributes};
 use gpuform_schema::schema::{Attribute, AttributeType, Block, Description, Schema};
 use gpuform_schema::{Path, Str, Type, Value};
@@ -62,6 +62,20 @@ pub fn schema() -> Schema {
     Schema { version: 0, block: Block { attributes: attributes.into(), ..Block::default() } }
 }
 
+/// What a configuration may not set.
+pub fn validate(config: &Value) -> Diagnostics {
+    let given = |name: &&str| config.get(name).is_some_and(|v| !v.is_null());
+    let wrong = ["id", "output"].into_iter().filter(given);
+    wrong
+        .map(|name| {
+            let detail = "The value comes from gpuform; a configuration cannot set it.";
+            let mut d = Diagnostic::error(format!("\"{name}\" attribute is read-only"), detail);
+            d.attribute = Some(Path::attrs([name]));
+            d
+        })
+        .collect()
+}
+
 /// Null of any type is the same here: the type of a null is not stored.
 fn differ(a: &Value, b: &Value) -> bool {
     a != b && !(a.is_null() && b.is_null())
@@ -70,17 +84,17 @@ fn differ(a: &Value, b: &Value) -> bool {
 /// The planned object, and what forces its replacement.
 pub fn plan(prior: &Value, proposed: Value) -> (Value, Vec<Path>) {
     let Some(mut planned) = Object::take(&proposed) else { return (proposed, Vec::new()) };
-    let output_of = |input: &Value| if input.is_null() { Value::null() } else { Value::unknown(input.ty()) };
     let mut requires_replace = Vec::new();
     match Object::take(prior) {
         None => {
             planned.id = Value::unknown_not_null(Type::String);
-            planned.output = output_of(&planned.input);
+            let input = &planned.input;
+            planned.output = if input.is_null() { Value::null() } else { Value::unknown(input.ty()) };
         }
         Some(prior) => {
             planned.id = prior.id;
             planned.output =
-                if differ(&prior.input, &planned.input) { output_of(&planned.input) } else { prior.output };
+                if differ(&prior.input, &planned.input) { Value::unknown(planned.input.ty()) } else { prior.output };
             if differ(&prior.triggers_replace, &planned.triggers_replace) {
                 requires_replace.push(Path::attrs(["triggers_replace"]));
             }

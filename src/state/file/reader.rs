@@ -27,7 +27,7 @@ pub fn read(bytes: &[u8], name: &str) -> Result<Option<State>> {
     if bytes.is_empty() {
         return Ok(None);
     }
-    let invalid = |detail: String| -> Failure { Box::new(Diagnostic::error("Failed to load state", detail)) };
+    let invalid = |detail: String| -> Failure { Box::new(Diagnostic::error("Unsupported state file format", detail)) };
     let text = std::str::from_utf8(bytes).map_err(|e| {
         let line = bytes.iter().take(e.valid_up_to()).filter(|b| **b == b'\n').count() + 1;
         invalid(format!(

@@ -7,7 +7,7 @@ use crate::config::model::{
     Config, LocalProviderConfig, ModuleCall, ModuleNode, ProviderConfig, Provisioner, Repetition, ResourceBlock,
 };
 use crate::config::version::Constraints;
-use crate::diag::Diagnostics;
+use crate::diag::{Diagnostics, Sources};
 use crate::engine::provision;
 use crate::engine::schemas::{Schemas, provider_of};
 use crate::lang::decode::{Block, Decoder, Layout, Setting};
@@ -20,7 +20,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 /// What names may stand in the expressions; all are allowed, since nothing is checked here.
-const ANY: Allowed<'static> = Allowed { count: true, each: true, self_object: true, tests: true, scoped: &[] };
+const ANY: Allowed<'static> =
+    Allowed { count: true, each: true, self_object: true, tests: true, check: None, scoped: &[] };
 
 /// Appends the configuration.
 pub fn configuration(config: &Config, schemas: &Schemas, out: &mut String) {
@@ -103,7 +104,7 @@ impl Writer<'_> {
                             if o.ephemeral {
                                 m.bool("ephemeral", true);
                             }
-                            expression(&o.expr, m.key("expression"));
+                            expression(&self.config.sources, &o.expr, m.key("expression"));
                             depends_on(m, &o.depends_on);
                             if let Some(text) = o.description.as_ref().filter(|d| !d.is_empty()) {
                                 m.string("description", text);
@@ -165,7 +166,7 @@ impl Writer<'_> {
                 self.expressions(m, &block.body, &info.schema.block, node);
                 m.number("schema_version", info.schema.version);
             }
-            repetition(m, &block.repetition);
+            repetition(&self.config.sources, m, &block.repetition);
             depends_on(m, &block.depends_on);
         });
     }
@@ -184,11 +185,11 @@ impl Writer<'_> {
         if !call.inputs.is_empty() {
             m.object("expressions", |m| {
                 for (name, (e, _)) in sorted(&call.inputs) {
-                    expression(e, m.key(name));
+                    expression(&self.config.sources, e, m.key(name));
                 }
             });
         }
-        repetition(m, &call.repetition);
+        repetition(&self.config.sources, m, &call.repetition);
         if let Some(child) = child {
             self.module(m.key("module"), child);
         }
@@ -203,7 +204,7 @@ impl Writer<'_> {
         let layout = self.layouts.entry(std::ptr::from_ref(schema)).or_insert_with(|| Layout::new(schema));
         let decoder = Decoder::compile(body, layout, &*node.module, ANY, &mut Diagnostics::new());
         let mut text = String::new();
-        block(&mut text, decoder.block());
+        block(&self.config.sources, &mut text, decoder.block());
         if text != "{}" {
             m.key("expressions").push_str(&text);
         }
@@ -267,7 +268,7 @@ fn depends_on(m: &mut Members<'_>, list: &[Traversal]) {
     m.strings("depends_on", list.iter().filter_map(|t| t.prefixes().into_iter().next()));
 }
 
-fn repetition(m: &mut Members<'_>, r: &Repetition) {
+fn repetition(sources: &Sources, m: &mut Members<'_>, r: &Repetition) {
     let (name, e) = match r {
         Repetition::Single => return,
         Repetition::Count(e) => ("count_expression", e),
@@ -275,17 +276,17 @@ fn repetition(m: &mut Members<'_>, r: &Repetition) {
         Repetition::Enabled(e) => ("enabled_expression", e),
     };
     let mut text = String::new();
-    expression(e, &mut text);
+    expression(sources, e, &mut text);
     if text != "{}" {
         m.key(name).push_str(&text);
     }
 }
 
-fn block(out: &mut String, b: Block<'_>) {
+fn block(sources: &Sources, out: &mut String, b: Block<'_>) {
     object(out, |m| {
         for (name, setting) in b.settings() {
             match setting {
-                Setting::Attribute(e) => expression(e, m.key(name)),
+                Setting::Attribute(e) => expression(sources, e, m.key(name)),
                 Setting::Blocks(blocks) if blocks.attribute => {
                     let mut references = Vec::new();
                     blocks.fixed.iter().for_each(|(_, b)| b.expressions(&mut |e| add_references(e, &mut references)));
@@ -298,13 +299,13 @@ fn block(out: &mut String, b: Block<'_>) {
                 // What `dynamic` blocks make is not known here.
                 Setting::Blocks(blocks) => match (blocks.nesting, &blocks.fixed[..]) {
                     (_, []) => {}
-                    (Nesting::Single | Nesting::Group, [(_, only), ..]) => block(m.key(name), *only),
+                    (Nesting::Single | Nesting::Group, [(_, only), ..]) => block(sources, m.key(name), *only),
                     (Nesting::Map, labelled) => m.object(name, |m| {
                         for (label, b) in labelled {
-                            block(m.key(label.map_or("", |l| l)), *b);
+                            block(sources, m.key(label.map_or("", |l| l)), *b);
                         }
                     }),
-                    (_, list) => m.array(name, list, |(_, b), out| block(out, *b)),
+                    (_, list) => m.array(name, list, |(_, b), out| block(sources, out, *b)),
                 },
             }
         }
@@ -312,10 +313,10 @@ fn block(out: &mut String, b: Block<'_>) {
 }
 
 /// Appends the constant value of an expression, or what it refers to.
-fn expression(e: &Expr, out: &mut String) {
+fn expression(sources: &Sources, e: &Expr, out: &mut String) {
     let mut references = Vec::new();
     add_references(e, &mut references);
-    let constant = constant(e);
+    let constant = constant(sources, e);
     object(out, |m| {
         if let Some(v) = constant {
             value::known(&v, m.key("constant_value"));
@@ -326,8 +327,12 @@ fn expression(e: &Expr, out: &mut String) {
     });
 }
 
-/// The value of an expression without names and function calls.
-fn constant(e: &Expr) -> Option<gpuform_schema::Value> {
+/// The value of an expression without names and function calls; in JSON syntax the value as it is written, with the
+/// names in its texts.
+fn constant(sources: &Sources, e: &Expr) -> Option<gpuform_schema::Value> {
+    if sources.get(e.range.file).is_some_and(|f| f.name.ends_with(".json")) {
+        return gpuform_schema::json::decode_untyped(sources.text(e.range)).ok();
+    }
     let mut plain = true;
     e.visit(&mut |_: Met<'_>| plain = false);
     if !plain {

@@ -5,6 +5,7 @@ use super::schema::builtin;
 use super::write::{Members, indented, object};
 use crate::diag::{Diagnostic, Diagnostics, Pos, Range, Severity, SourceFile, Sources};
 use crate::lang::functions;
+use crate::lang::json_syntax::JsonBody;
 use crate::lang::parse::parse_file;
 use crate::lang::syntax::Body;
 
@@ -128,10 +129,12 @@ fn line_start(file: &SourceFile, line: u32) -> usize {
     (file.line(line).as_ptr() as usize).saturating_sub(file.text.as_ptr() as usize)
 }
 
-/// The header of the outermost block around a place, e.g. `resource "a" "b"`.
+/// The header of the outermost block around a place, e.g. `resource "a" "b"`; in JSON syntax the names that lead there.
 fn context_of(file: &SourceFile, at: Range) -> Option<String> {
     if file.name.ends_with(".json") {
-        return None;
+        let body = JsonBody::parse(&file.text, at.file, &mut Diagnostics::new());
+        let path = body.path_to(at.start);
+        return (!path.is_empty()).then(|| path.join("."));
     }
     let body = parse_file(&file.text, at.file, &mut Diagnostics::new());
     let block = body.blocks.iter().find(|b| {

@@ -154,7 +154,8 @@ fn planned_value(c: &ResourceChange, out: &mut String) {
         identity(m, &c.addr.resource, &c.addr.key);
         m.display("provider_name", &c.provider.provider);
         m.number("schema_version", c.schema.version);
-        if !c.after.is_null() {
+        let known = |v: &Value| v.entries().is_some_and(|mut all| all.any(|(_, v)| v.unmark().0.is_known()));
+        if known(c.after.unmark().0) {
             value::known(&c.after, m.key("values"));
         }
         value::sensitive(&c.after, m.key("sensitive_values"));

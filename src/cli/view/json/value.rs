@@ -67,9 +67,9 @@ fn sensitive_shape(v: &Value, out: &mut String) -> bool {
     }
     match v {
         Value::Unknown(u) => match &u.ty {
-            Type::Bool | Type::Number | Type::String => return false,
+            Type::Bool | Type::Number | Type::String | Type::Dynamic => return false,
             Type::List(_) | Type::Set(_) | Type::Tuple(_) => out.push_str("[]"),
-            Type::Map(_) | Type::Object(_) | Type::Dynamic => out.push_str("{}"),
+            Type::Map(_) | Type::Object(_) => out.push_str("{}"),
         },
         _ => return container(v, out, sensitive_shape),
     }

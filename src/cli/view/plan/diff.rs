@@ -109,22 +109,21 @@ impl Writer<'_> {
         let null = Value::null();
         let part = |v: &Value, name: &str| plain(v).get(name).cloned().unwrap_or_else(|| null.clone());
         let mut shown: Vec<(&Str, &Attribute, Value, Value, Mark)> = Vec::new();
-        let mut hidden = 0;
+        let (mut hidden, mut width) = (0, 0);
         for (name, a) in &block.attributes {
             let (b, n) = (part(before, name), part(after, name));
             let mark = mark_of(&b, &n);
-            if mark == Mark::Keep {
-                if b.is_null() && !(self.whole && a.write_only) {
-                    continue;
-                }
-                if !self.whole && !LANDMARKS.contains(&&**name) {
-                    hidden += 1;
-                    continue;
-                }
+            if mark == Mark::Keep && b.is_null() && !(self.whole && a.write_only) {
+                continue;
+            }
+            // Those that are hidden count as well.
+            width = width.max(name.chars().count());
+            if mark == Mark::Keep && !self.whole && !LANDMARKS.contains(&&**name) {
+                hidden += 1;
+                continue;
             }
             shown.push((name, a, b, n, mark));
         }
-        let width = shown.iter().map(|(n, ..)| n.chars().count()).max().unwrap_or(0);
         for (name, a, b, n, mark) in &shown {
             let label = format!("{} = ", padded(name, width));
             let path = path.attr((*name).clone());
@@ -132,7 +131,9 @@ impl Writer<'_> {
                 self.line(indent, *mark, &format!("{label}(write-only attribute)"));
                 continue;
             }
+            let deleting = std::mem::replace(&mut self.deleting, true);
             self.attribute(&label, a, b, n, *mark, indent, &path);
+            self.deleting = deleting;
         }
         self.hidden(indent, hidden, "attribute");
         let mut hidden_blocks = 0;
@@ -143,6 +144,44 @@ impl Writer<'_> {
         if hidden_blocks > 0 {
             self.out.push('\n');
             self.hidden(indent, hidden_blocks, "block");
+        }
+    }
+
+    /// The content of a block as it is, nothing left out.
+    pub fn state(&mut self, block: &Block, value: &Value, indent: usize) {
+        let value = plain(value);
+        let attributes = block.attributes.iter().filter_map(|(name, a)| {
+            let v = value.get(name)?;
+            Some((name, if a.ty == AttributeType::Value(Type::Dynamic) { untyped(v) } else { v.clone() }))
+        });
+        self.listed(attributes, indent);
+        for (name, nested) in &block.blocks {
+            let Some(v) = value.get(name).filter(|v| !v.is_null()) else { continue };
+            if sensitive(v) {
+                self.out.push('\n');
+                self.line(indent, Mark::Keep, &format!("{name} {{"));
+                self.close(indent + 4, "# At least one attribute in this block is (or was) sensitive,");
+                self.close(indent + 4, "# so its contents will not be displayed.");
+                self.close(indent, "}");
+                continue;
+            }
+            for (key, _, v) in pairs(nested.nesting, &Value::null(), v) {
+                let Some(v) = v.filter(|v| !v.is_null()) else { continue };
+                let label = key.map(|k| format!(" {}", quoted(&k))).unwrap_or_default();
+                self.out.push('\n');
+                self.line(indent, Mark::Keep, &format!("{name}{label} {{"));
+                self.state(&nested.block, &v, indent + 4);
+                self.close(indent, "}");
+            }
+        }
+    }
+
+    /// Attributes as they are, one below the other; null ones are left out.
+    pub fn listed<'v>(&mut self, attributes: impl Iterator<Item = (&'v Str, Value)>, indent: usize) {
+        let shown: Vec<(&Str, Value)> = attributes.filter(|(_, v)| !v.is_null()).collect();
+        let width = shown.iter().map(|(n, _)| n.chars().count()).max().unwrap_or(0);
+        for (name, v) in shown {
+            self.value(&format!("{name:<width$} = "), &v, &v, Mark::Keep, indent, &Path::root(), "");
         }
     }
 
@@ -160,8 +199,11 @@ impl Writer<'_> {
         let nested = match &a.ty {
             AttributeType::Nested(n) if !a.sensitive => n,
             AttributeType::Value(Type::Dynamic) => {
-                // As Terraform does, a replacement is not explained by an attribute of dynamic type.
-                return self.value(label, &untyped(before), &untyped(after), mark, indent, &Path::root(), "");
+                // As Terraform does, a replacement is explained by an attribute of dynamic type only where its value
+                // is not shown.
+                let shown = !sensitive(before) && !sensitive(after) && after.is_known();
+                let path = if shown { &Path::root() } else { path };
+                return self.value(label, &untyped(before), &untyped(after), mark, indent, path, "");
             }
             _ => return self.value(label, before, after, mark, indent, path, ""),
         };
@@ -272,12 +314,15 @@ impl Writer<'_> {
         if sensitive(before) || sensitive(after) {
             let tail = if self.deleting && mark == Mark::Remove { " -> null" } else { "" };
             if sensitive(before) != sensitive(after) && mark == Mark::Change {
-                let what = if sensitive(after) { "will be marked" } else { "will no longer be marked" };
-                self.out.push_str(&format!(
-                    "{0}# Warning: this attribute value {what} as sensitive and will\n{0}# not display in UI output{1}\n",
-                    " ".repeat(indent + 2),
-                    if sensitive(after) { " after applying this change." } else { "." }
-                ));
+                let margin = " ".repeat(indent);
+                let (first, second) = if sensitive(after) {
+                    ("will be marked as sensitive and will not", "display in UI output after applying this change.")
+                } else {
+                    ("will no longer be marked as sensitive", "after applying this change.")
+                };
+                let same = if plain(before) == plain(after) { " The value is unchanged." } else { "" };
+                self.out
+                    .push_str(&format!("{margin}# Warning: this attribute value {first}\n{margin}# {second}{same}\n"));
             }
             self.line(indent, mark, &format!("{label}(sensitive value){tail}{end}{suffix}"));
             return;
@@ -329,26 +374,25 @@ impl Writer<'_> {
                 self.close(indent, &format!("]{end}"));
             }
             (Value::String(x), Value::String(y)) => self.changed_text(label, x, y, indent, end, suffix),
-            _ if container(b) || container(a) => {
-                if container(b) && b.element_count().unwrap_or(0) > 0 {
-                    self.whole_as(
-                        label,
-                        b,
-                        Mark::Change,
-                        Mark::Remove,
-                        indent,
-                        &format!(" -> {}{end}", brief(a)),
-                        suffix,
-                    );
-                    if container(a) {
-                        // Of another kind: what comes follows in full.
-                        self.whole(label, a, Mark::Add, indent, end, suffix);
-                    }
-                } else {
-                    self.line(indent, Mark::Change, &format!("{label}{} -> {}{end}{suffix}", brief(b), brief(a)));
-                }
-            }
+            _ if container(b) || container(a) => self.other_kind(label, b, a, indent, end, suffix),
             _ => self.line(indent, Mark::Change, &format!("{label}{} -> {}{end}{suffix}", scalar(b), scalar(a))),
+        }
+    }
+
+    /// A value of another kind takes the place of one: both are shown in full.
+    fn other_kind(&mut self, label: &str, b: &Value, a: &Value, indent: usize, end: &str, suffix: &str) {
+        let full = |v: &Value| container(v) && v.element_count().unwrap_or(0) > 0;
+        let brackets = if a.entries().is_some() { ("{", "}") } else { ("[", "]") };
+        let after = if full(a) { brackets.0.to_owned() } else { scalar(a) };
+        let tail = if full(a) { "" } else { end };
+        if full(b) {
+            self.whole_as(label, b, Mark::Change, Mark::Remove, indent, &format!(" -> {after}{tail}"), suffix);
+        } else {
+            self.line(indent, Mark::Change, &format!("{label}{} -> {after}{tail}{suffix}", scalar(b)));
+        }
+        if full(a) {
+            self.children(a, Mark::Add, indent + 4);
+            self.close(indent, &format!("{}{end}", brackets.1));
         }
     }
 
@@ -383,8 +427,9 @@ impl Writer<'_> {
         let names: BTreeSet<Str> =
             [before, after].iter().flat_map(|v| v.entries().into_iter().flatten().map(|(k, _)| k.clone())).collect();
         let mut shown = Vec::new();
-        let mut hidden = 0;
+        let (mut hidden, mut width) = (0, 0);
         for name in names {
+            width = width.max(key_text(&name, is_map).chars().count());
             let (b, a) = (before.get(&name).cloned(), after.get(&name).cloned());
             let mark = match (&b, &a) {
                 (None, Some(_)) => Mark::Add,
@@ -398,12 +443,13 @@ impl Writer<'_> {
             }
             shown.push((key_text(&name, is_map), name, b, a, mark));
         }
-        let width = shown.iter().map(|(k, ..)| k.chars().count()).max().unwrap_or(0);
+        let deleting = std::mem::replace(&mut self.deleting, false);
         for (key, name, b, a, mark) in shown {
             let path = path.child(if is_map { Step::Key(name) } else { Step::Attr(name) });
             let (b, a) = (b.unwrap_or_else(Value::null), a.unwrap_or_else(Value::null));
             self.value(&format!("{} = ", padded(&key, width)), &b, &a, mark, indent, &path, "");
         }
+        self.deleting = deleting;
         self.hidden(indent, hidden, if is_map { "element" } else { "attribute" });
     }
 
@@ -458,21 +504,13 @@ impl Writer<'_> {
         let v = plain(v);
         match v {
             Value::Object(_) | Value::Map(_) if v.element_count().unwrap_or(0) > 0 => {
-                let is_map = matches!(v, Value::Map(_));
                 self.line(indent, mark, &format!("{label}{{{suffix}"));
-                let entries: Vec<(String, &Value)> =
-                    v.entries().into_iter().flatten().map(|(k, v)| (key_text(k, is_map), v)).collect();
-                let width = entries.iter().map(|(k, _)| k.chars().count()).max().unwrap_or(0);
-                for (k, v) in entries {
-                    self.whole(&format!("{} = ", padded(&k, width)), v, inner, indent + 4, "", "");
-                }
+                self.children(v, inner, indent + 4);
                 self.close(indent, &format!("}}{end}"));
             }
             Value::List(_) | Value::Set(_) | Value::Tuple(_) if v.element_count().unwrap_or(0) > 0 => {
                 self.line(indent, mark, &format!("{label}[{suffix}"));
-                for v in v.items().unwrap_or_default() {
-                    self.whole("", v, inner, indent + 4, ",", "");
-                }
+                self.children(v, inner, indent + 4);
                 self.close(indent, &format!("]{end}"));
             }
             Value::String(s) => {
@@ -492,6 +530,20 @@ impl Writer<'_> {
                 }
             }
             v => self.line(indent, mark, &format!("{label}{}{end}{suffix}", scalar(v))),
+        }
+    }
+
+    /// The parts of a container, all under one mark.
+    fn children(&mut self, v: &Value, mark: Mark, indent: usize) {
+        let is_map = matches!(v, Value::Map(_));
+        let Some(entries) = v.entries() else {
+            v.items().unwrap_or_default().iter().for_each(|v| self.whole("", v, mark, indent, ",", ""));
+            return;
+        };
+        let entries: Vec<(String, &Value)> = entries.map(|(k, v)| (key_text(k, is_map), v)).collect();
+        let width = entries.iter().map(|(k, _)| k.chars().count()).max().unwrap_or(0);
+        for (k, v) in entries {
+            self.whole(&format!("{} = ", padded(&k, width)), v, mark, indent, "", "");
         }
     }
 
@@ -555,13 +607,6 @@ fn scalar(v: &Value) -> String {
         Value::List(_) | Value::Set(_) | Value::Tuple(_) => "[]".into(),
         Value::Marked(_) => "(sensitive value)".into(),
     }
-}
-
-fn brief(v: &Value) -> String {
-    if container(v) && v.element_count().unwrap_or(0) > 0 {
-        return if v.entries().is_some() { "{...}".into() } else { "[...]".into() };
-    }
-    scalar(v)
 }
 
 fn key_text(key: &str, is_map: bool) -> String {

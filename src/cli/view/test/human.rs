@@ -46,7 +46,7 @@ impl Human {
     fn result(&self, shown: &Shown) {
         match &shown.what {
             Reached::Plan(p) => self.say(plan::render(p, &shown.config, self.style, Next::Apply).trim_end()),
-            Reached::State(s) => self.say(&format!("\n{}", state::whole(Some(s), self.style))),
+            Reached::State(s) => self.say(&format!("\n{}", state::whole(Some(s), &shown.schemas, self.style))),
         }
     }
 }

@@ -1,0 +1,202 @@
+//! References to attributes of resources, checked against the schemas: what a type of resource does not have is a mistake
+//! wherever it is asked for, whatever the values come to. And the expressions of each node, to tell such mistakes and
+//! names without a meaning where a node is evaluated.
+
+use super::{ModuleId, ModuleMeta, Node, Program, ProviderMeta};
+use crate::addr::{self, Mode};
+use crate::config::model::Condition;
+use crate::diag::{Diagnostic, Range};
+use crate::lang::syntax::{Expr, Slot, Step, StepKind, Target, Traversal};
+use crate::plugin::Provider;
+use gpuform_schema::schema::{AttributeType, Block, NestedAttributes, Nesting, Schema};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// What references are checked against.
+pub(super) struct References<'a> {
+    pub modules: &'a [ModuleMeta],
+    pub providers: &'a [ProviderMeta],
+    pub running: &'a BTreeMap<addr::Provider, Arc<dyn Provider>>,
+}
+
+impl References<'_> {
+    fn schema(&self, m: ModuleId, slot: Slot) -> Option<Arc<Schema>> {
+        let meta = self.modules.get(m)?;
+        let (resource, _) = meta.module().resources.get_index(slot as usize)?;
+        let provider = self.providers.get(meta.resources.get(slot as usize)?.provider)?;
+        let running = self.running.get(&provider.addr.provider)?;
+        match resource.mode {
+            Mode::Managed => running.resource_schema(&resource.ty),
+            Mode::Data => running.data_source_schema(&resource.ty),
+            Mode::Ephemeral => running.ephemeral_schema(&resource.ty),
+        }
+    }
+
+    /// What is wrong with a reference in a module.
+    pub fn check(&self, m: ModuleId, t: &Traversal) -> Option<Diagnostic> {
+        let Target::Resource(slot) = t.target else { return None };
+        let steps = t.steps.get(usize::from(t.consumed)..)?;
+        let steps = match steps {
+            [first, rest @ ..] if matches!(first.kind, StepKind::Index(_) | StepKind::LegacyIndex(_)) => rest,
+            [first, ..] if !matches!(first.kind, StepKind::Attr(_)) => return None,
+            all => all,
+        };
+        if let Some(step) = steps.first().filter(|s| matches!(s.kind, StepKind::Index(_) | StepKind::LegacyIndex(_))) {
+            let detail = format!("Attributes of {} are named with a dot.", written(t));
+            return Some(Diagnostic::error("Invalid index operation", detail).at(step.range));
+        }
+        let wrong = in_block(&self.schema(m, slot)?.block, steps)?;
+        let StepKind::Attr(name) = &wrong.kind else { return None };
+        let detail = format!("{} has no argument, block or attribute \"{name}\".", written(t));
+        Some(Diagnostic::error("Unsupported attribute", detail).at(wrong.range))
+    }
+
+    /// What is wrong with the references in an expression.
+    pub fn in_expr(&self, m: ModuleId, e: &Expr, found: &mut Vec<Diagnostic>) {
+        e.visit_traversals(&mut |t| found.extend(self.check(m, t)));
+    }
+
+    /// The same for a condition, in which a wrong name leaves its first part without a meaning.
+    pub fn in_condition(&self, m: ModuleId, c: &Condition, found: &mut Vec<Diagnostic>) {
+        let (mut right, mut wrong) = (Vec::new(), Vec::new());
+        for e in [&c.condition, &c.error_message] {
+            e.visit_traversals(&mut |t| match self.check(m, t) {
+                Some(d) => {
+                    found.push(d);
+                    wrong.push((t.root.clone(), t.root_range));
+                }
+                None if t.target != Target::Unresolved => right.push(t.root.clone()),
+                None => {}
+            });
+        }
+        for (root, at) in wrong.into_iter().filter(|(root, _)| !right.contains(root)) {
+            let detail = format!("There is nothing called \"{root}\" here.");
+            found.push(Diagnostic::error("Unknown variable", detail).at(at));
+        }
+    }
+}
+
+/// What is wrong with an entry of `ignore_changes`.
+pub(super) fn ignored(block: &Block, t: &Traversal) -> Option<Diagnostic> {
+    let first = Step { kind: StepKind::Attr(t.root.clone()), range: t.root_range };
+    let steps: Vec<Step> = std::iter::once(first).chain(t.steps.iter().cloned()).collect();
+    let wrong = in_block(block, &steps)?;
+    let StepKind::Attr(name) = &wrong.kind else { return None };
+    let detail = format!("There is no argument or block \"{name}\" whose changes could be ignored.");
+    Some(Diagnostic::error("Unsupported attribute", detail).at(wrong.range))
+}
+
+fn written(t: &Traversal) -> String {
+    let names = t.steps.iter().take(usize::from(t.consumed)).filter_map(|s| match &s.kind {
+        StepKind::Attr(name) => Some(&**name),
+        _ => None,
+    });
+    std::iter::once(&*t.root).chain(names).collect::<Vec<_>>().join(".")
+}
+
+/// The first step that asks for what the block does not have.
+fn in_block<'s>(block: &Block, steps: &'s [Step]) -> Option<&'s Step> {
+    let (first, rest) = steps.split_first()?;
+    let StepKind::Attr(name) = &first.kind else { return None };
+    if let Some(attribute) = block.attributes.get(name) {
+        return match &attribute.ty {
+            AttributeType::Nested(nested) => in_attributes(nested, rest),
+            AttributeType::Value(_) => None,
+        };
+    }
+    let Some(nested) = block.blocks.get(name) else { return Some(first) };
+    match (nested.nesting, rest) {
+        (Nesting::Single | Nesting::Group, rest) => in_block(&nested.block, rest),
+        (
+            Nesting::List | Nesting::Map,
+            [Step { kind: StepKind::Index(_) | StepKind::LegacyIndex(_), .. }, rest @ ..],
+        ) => in_block(&nested.block, rest),
+        _ => None,
+    }
+}
+
+fn in_attributes<'s>(nested: &NestedAttributes, steps: &'s [Step]) -> Option<&'s Step> {
+    let steps = match (nested.nesting, steps) {
+        (Nesting::Single | Nesting::Group, steps) => steps,
+        (
+            Nesting::List | Nesting::Map,
+            [Step { kind: StepKind::Index(_) | StepKind::LegacyIndex(_), .. }, rest @ ..],
+        ) => rest,
+        _ => return None,
+    };
+    let (first, rest) = steps.split_first()?;
+    let StepKind::Attr(name) = &first.kind else { return None };
+    match nested.attributes.get(name) {
+        None => Some(first),
+        Some(a) => match &a.ty {
+            AttributeType::Nested(inner) => in_attributes(inner, rest),
+            AttributeType::Value(_) => None,
+        },
+    }
+}
+
+/// Where the expressions of a node are written.
+#[derive(Default)]
+pub struct Expressions {
+    /// Those without which the node has no value.
+    pub value: Vec<Range>,
+    /// Conditions.
+    pub checked: Vec<Range>,
+}
+
+impl Program {
+    /// Where names and references of a node are, apart from those in the bodies of resources and providers.
+    pub fn expressions(&self, node: Node) -> Expressions {
+        let module = |m: ModuleId| self.modules[m].module();
+        let mut found = Expressions::default();
+        let conditions = |list: &[Condition]| -> Vec<Range> {
+            list.iter().flat_map(|c| [c.condition.range, c.error_message.range]).collect()
+        };
+        let depends_on = |list: &[Traversal]| -> Vec<Range> { list.iter().map(Traversal::range).collect() };
+        match node {
+            Node::Local(m, s) => found.value.push(module(m).locals[s as usize].expr.range),
+            Node::Output(m, s) => {
+                let output = &module(m).outputs[s as usize];
+                found.value.push(output.expr.range);
+                found.value.extend(depends_on(&output.depends_on));
+                found.checked = conditions(&output.preconditions);
+            }
+            Node::Call(m, s) => {
+                let call = &module(m).calls[s as usize];
+                found.value.extend(call.repetition.expr().map(|e| e.range));
+                found.value.extend(depends_on(&call.depends_on));
+            }
+            Node::Resource(m, s) => {
+                let block = self.resource_block(m, s);
+                found.value.extend(block.repetition.expr().map(|e| e.range));
+                found.value.extend(depends_on(&block.depends_on));
+                found.checked = conditions(&block.lifecycle.preconditions);
+                found.checked.extend(conditions(&block.lifecycle.postconditions));
+                found.checked.extend(block.lifecycle.replace_triggered_by.iter().map(|e| e.range));
+            }
+            Node::Variable(m, s) => {
+                let variable = &module(m).variables[s as usize];
+                if let Some((parent, call)) = self.modules[m].parent {
+                    let input = module(parent).calls[call as usize].inputs.get(&variable.name);
+                    found.value.extend(input.map(|(e, _)| e.range));
+                }
+                found.checked = conditions(&variable.validations);
+            }
+            Node::Check(m, s) => found.checked = conditions(&module(m).checks[s as usize].asserts),
+            Node::Close(_) | Node::Provider(_) => {}
+        }
+        found
+    }
+
+    pub fn has_problems(&self) -> bool {
+        !self.problems.is_empty()
+    }
+
+    /// What is wrong with names and references within a range.
+    pub fn problems_within(&self, range: Range) -> &[Diagnostic] {
+        let place = |d: &Diagnostic| d.subject.map_or((u32::MAX, 0), |r| (r.file.0, r.start));
+        let first = self.problems.partition_point(|d| place(d) < (range.file.0, range.start));
+        let end = self.problems.partition_point(|d| place(d) < (range.file.0, range.end.max(range.start + 1)));
+        self.problems.get(first..end).unwrap_or_default()
+    }
+}
