@@ -237,9 +237,14 @@ impl Provider for MockProvider {
         self.complete(Mode::Data, type_name, &config, Missing::Null)
     }
 
-    async fn open_ephemeral(&self, type_name: &str, config: Value) -> WithDiagnostics<Option<EphemeralOpened>> {
-        let (value, diags) = self.complete(Mode::Ephemeral, type_name, &config, Missing::Null);
-        (value.map(|result| EphemeralOpened { result, private: Vec::new(), renew_at: None }), diags)
+    async fn open_ephemeral(&self, type_name: &str, _: Value) -> WithDiagnostics<Option<EphemeralOpened>> {
+        let d = Diagnostic::error(
+            "No ephemeral resource types in mock providers",
+            format!(
+                "Ephemeral resources such as {type_name} cannot be mocked. Give the module a variable in its place."
+            ),
+        );
+        (None, d.into())
     }
 
     async fn renew_ephemeral(&self, _: &str, private: Private) -> WithDiagnostics<(Private, Option<SystemTime>)> {
