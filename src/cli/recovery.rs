@@ -99,10 +99,10 @@ async fn settle(pending: &[Intent]) {
 
 fn adopted(addr: &ResourceInstance, object: &crate::state::ObjectState) -> Diagnostic {
     let tainted = if object.is_tainted() {
-        " Its creation may not have been completed, so it is marked as tainted and the next apply replaces it; use \"gpuform \
+        " Its provisioners may not have run, so it is marked as tainted and the next apply replaces it; use \"gpuform \
          untaint\" to keep it as it is."
     } else {
-        ""
+        " Where its creation was not completed, the next plan shows what is missing."
     };
     Diagnostic::warning(
         "Object of an interrupted create found",

@@ -173,6 +173,13 @@ pub struct ResourceBlock {
 }
 
 impl ResourceBlock {
+    /// Whether provisioners run after a create.
+    pub fn has_create_provisioners(&self) -> bool {
+        self.provisioners.iter().any(|p| !p.when_destroy)
+    }
+}
+
+impl ResourceBlock {
     pub fn mode(&self) -> Mode {
         self.addr.mode
     }

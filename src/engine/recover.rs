@@ -97,15 +97,15 @@ async fn one(walk: &Walk, c: &Search) -> Found {
     if response.state.is_null() {
         return Found::Nothing;
     }
-    let dependencies = walk
-        .program()
-        .find_resource(&c.addr.config())
-        .map(|(m, s)| walk.program().resource_meta(m, s).dependencies.clone())
-        .unwrap_or_default();
+    let program = walk.program();
+    let block = program.find_resource(&c.addr.config());
+    let dependencies = block.map(|(m, s)| program.resource_meta(m, s).dependencies.clone()).unwrap_or_default();
+    // What the provider reads is compared with the configuration by the next plan, which completes what is missing. Only
+    // of provisioners nobody can tell whether they have run.
+    let incomplete = block.is_some_and(|(m, s)| program.resource_block(m, s).has_create_provisioners());
     let keep = Keep {
         private: response.private,
-        // Whether everything that belongs to the creation was done is not known.
-        status: ObjectStatus::Tainted,
+        status: if incomplete { ObjectStatus::Tainted } else { ObjectStatus::Ready },
         dependencies,
         create_before_destroy: false,
     };

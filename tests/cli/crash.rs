@@ -91,10 +91,12 @@ fn an_object_whose_creation_was_not_answered_is_found_again() {
         let out = c.env("DEMO_EXIT", format!("create:g1-3:{when}")).output().unwrap();
         assert_eq!(out.status.code(), Some(1), "the provider died {when} the effect");
         assert_eq!(work.things().contains(&"g1-3".to_owned()), exists);
+        let made = work.ids();
         let out = work.ok(&["apply", "-auto-approve", "-no-color", "-var=generation=1"]);
         let found = if exists { "found" } else { "had no effect" };
         assert!(out.contains(found), "{when}: {out}");
         assert_eq!(work.things().len(), COUNT, "the provider died {when} the effect: {out}");
+        assert!(made.is_subset(&work.ids()), "what was made is kept: {out}");
     }
 }
 
@@ -148,4 +150,25 @@ fn a_second_interrupt_stops_at_once_and_the_journal_knows_what_was_begun() {
     let out = work.ok(&["apply", "-auto-approve", "-no-color", "-var=generation=1"]);
     assert!(out.contains("no effect") || out.contains("found"), "what was begun is looked for: {out}");
     assert_eq!(work.things().len(), COUNT);
+}
+
+#[test]
+fn an_object_whose_provisioners_were_interrupted_is_tainted() {
+    let work = Work::new(
+        "resource \"terraform_data\" \"a\" {\n  provisioner \"local-exec\" {\n    command = \"touch started; sleep 4\"\n  }\n}\n",
+    );
+    let mut child = work.command(&["apply", "-auto-approve"]).stdout(std::process::Stdio::null()).spawn().unwrap();
+    let begin = std::time::Instant::now();
+    while !work.path("started").exists() && begin.elapsed().as_secs() < 20 {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(work.ok(&["plan", "-no-color"]).contains("# terraform_data.a is tainted, so must be replaced"));
+    work.write(
+        "main.tf",
+        "resource \"terraform_data\" \"a\" {\n  provisioner \"local-exec\" {\n    command = \"true\"\n  }\n}\n",
+    );
+    work.ok(&["apply", "-auto-approve"]);
+    assert!(work.ok(&["plan", "-no-color"]).contains("No changes."));
 }

@@ -1,5 +1,6 @@
 //! A working directory with the demo provider of the SDK, and gpuform run in it.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -111,6 +112,12 @@ impl Work {
         let out = self.run(args);
         assert_eq!(out.status.code(), Some(1), "{args:?}:\n{}{}", text(&out.stdout), text(&out.stderr));
         text(&out.stderr)
+    }
+
+    /// The IDs of the objects that exist in the provider's store.
+    pub fn ids(&self) -> BTreeSet<String> {
+        let Ok(entries) = std::fs::read_dir(self.path("store")) else { return BTreeSet::new() };
+        entries.flatten().filter(|e| e.path().is_file()).map(|e| e.file_name().to_string_lossy().into_owned()).collect()
     }
 
     /// The names of the objects that exist in the provider's store.

@@ -293,7 +293,9 @@ impl Executor {
         let exists = !new.is_null();
         let created = action == IntentAction::Create;
         let mut value = job.info.mark(&new, &ready.sensitive);
-        let mut status = if failed && created { ObjectStatus::Tainted } else { ObjectStatus::Ready };
+        // Until its provisioners have run, a new object is incomplete: an interruption leaves it tainted.
+        let to_provision = !failed && created && job.block.has_create_provisioners();
+        let status = if created && (failed || to_provision) { ObjectStatus::Tainted } else { ObjectStatus::Ready };
         let mut changes = Vec::new();
         if exists {
             match self.stored(job, &value, private.clone(), status) {
@@ -307,15 +309,11 @@ impl Executor {
         } else if c.deposed.is_none() && created {
             changes.push(Change::Remove { addr: addr.clone(), deposed: None });
         }
-        let recorded = self.record(walk, operation, changes).await;
-        if !failed && created {
+        let mut recorded = self.record(walk, operation, changes).await;
+        if to_provision && !failed {
             failed = !provision::run(walk, job.block, job.program, addr, &value, false, job.run, job.repeat).await;
-            if failed {
-                status = ObjectStatus::Tainted;
-                if let Ok(o) = self.stored(job, &value, private, status) {
-                    let set = self.set(c, o);
-                    self.record(walk, None, vec![set]).await;
-                }
+            if !failed && let Ok(o) = self.stored(job, &value, private, ObjectStatus::Ready) {
+                recorded &= self.record(walk, None, vec![self.set(c, o)]).await;
             }
         }
         walk.report_all(diags);
