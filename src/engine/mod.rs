@@ -294,6 +294,10 @@ pub async fn plan_evaluated(
             return (None, wrong);
         }
     }
+    let lost = without_provider(config, &program, &state);
+    if lost.has_errors() {
+        return (None, lost);
+    }
     let wrong = refactoring::check_removals(config);
     if wrong.has_errors() {
         diags.extend(wrong);
@@ -309,6 +313,7 @@ pub async fn plan_evaluated(
         force_replace: options.force_replace.iter().cloned().collect(),
         imports: options.imports.clone(),
         targets,
+        previous_state: previous_state.clone(),
         moved: moves.moved,
         forget: moved::Forget::from_config(config),
         generate: options.generate.clone(),
@@ -388,6 +393,14 @@ fn forgotten(changes: &[plan::ResourceChange]) -> Option<Diagnostic> {
             format!("These objects stay as they are, but the state will not hold them any more:{list}"),
         )
     })
+}
+
+/// Objects without configuration, which cannot be destroyed because the configuration of their provider is gone too.
+fn without_provider(config: &Config, program: &Program, state: &State) -> Diagnostics {
+    let managed = state.resources().filter(|(a, _)| a.resource.mode == crate::addr::Mode::Managed);
+    let orphans = managed.filter(|(a, _)| program.find_resource(&a.config()).is_none());
+    let lost = orphans.filter(|(_, r)| !is_available(config, &r.provider));
+    lost.map(|(a, r)| planner::missing_provider(a, &r.provider)).collect()
 }
 
 /// Whether a provider configuration that the state names is there: declared, or implied by the root module.

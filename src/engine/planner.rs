@@ -8,6 +8,8 @@ mod imported;
 mod managed;
 mod refresh;
 
+pub use destroy::missing_provider;
+
 use crate::addr::{AbsResource, InstanceKey, Mode, ResourceInstance};
 use crate::config::model::ResourceBlock;
 use crate::diag::Diagnostic;
@@ -40,6 +42,8 @@ pub struct PlannerInput {
     /// Objects to import that no `import` block names.
     pub imports: Vec<(ResourceInstance, String)>,
     pub targets: Targets,
+    /// The state before objects moved.
+    pub previous_state: State,
     /// New address → old address, for objects that `moved` blocks have moved.
     pub moved: HashMap<ResourceInstance, ResourceInstance>,
     /// Resources that `removed` blocks say to forget.

@@ -275,7 +275,7 @@ impl Planner {
                 );
                 continue;
             };
-            let reason = if declared.is_some() || !program.module_ids.contains_key(&abs.module.module()) {
+            let reason = if declared.is_some() {
                 ActionReason::DeleteBecauseNoModule
             } else {
                 ActionReason::DeleteBecauseNoResourceConfig
@@ -310,7 +310,7 @@ pub(super) fn prevented(addr: &ResourceInstance, block: &ResourceBlock) -> Diagn
     .at(block.header_range)
 }
 
-fn missing_provider(abs: &AbsResource, provider: &crate::addr::AbsProviderConfig) -> Diagnostic {
+pub fn missing_provider(abs: &AbsResource, provider: &crate::addr::AbsProviderConfig) -> Diagnostic {
     Diagnostic::error(
         "Provider configuration not present",
         format!(

@@ -3,13 +3,14 @@
 
 use super::{Instance, Planner};
 use crate::addr::ResourceInstance;
+use crate::diag::Diagnostic;
 use crate::engine::events::Event;
 use crate::engine::instance::{about, identified_by};
 use crate::engine::plan::{Action, ActionReason, Importing, ResourceChange};
 use crate::engine::stored::{self, Keep, TypeInfo};
 use crate::engine::walk::{Configured, Walk};
-use crate::plugin::{Provider, ReadRequest};
-use crate::state::{DeposedKey, ObjectState};
+use crate::plugin::{MoveRequest, Provider, ReadRequest};
+use crate::state::{Attributes, DeposedKey, ObjectState};
 use gpuform_schema::{Marks, Value};
 use std::sync::Arc;
 
@@ -34,7 +35,12 @@ impl Planner {
                 _ => Some(Prior::default()),
             };
         };
+        let object = match self.input.moved.get(&i.addr) {
+            Some(from) if from.resource.ty != i.addr.resource.ty => self.as_other_type(i, from, &object).await?,
+            _ => object,
+        };
         let value = self.stored_value(i.walk, &i.configured, i.info, &i.addr, &object).await?;
+        let object = self.as_current_version(i, object, &value)?;
         let mut prior = Prior {
             value: Some(value.clone()),
             private: object.private.clone(),
@@ -53,6 +59,84 @@ impl Planner {
             }
         }
         Some(prior)
+    }
+
+    /// An object that has moved to a resource of another type: the provider of that type makes it one of its own.
+    async fn as_other_type(
+        &self,
+        i: &Instance<'_>,
+        from: &ResourceInstance,
+        object: &ObjectState,
+    ) -> Option<Arc<ObjectState>> {
+        if !i.configured.provider.capabilities().move_resource_state {
+            let detail = format!(
+                "{from} cannot become {}: the provider {} does not take over objects of other resource types.",
+                i.addr, i.configured.addr.provider
+            );
+            i.walk.report(Diagnostic::error("Unsupported `moved` across resource types", detail).address(&i.addr));
+            return None;
+        }
+        let source = self.input.previous_state.resource(&from.abs_resource());
+        let attributes = object.attributes.to_json();
+        let request = MoveRequest {
+            source_provider_address: source.map(|r| r.provider.provider.to_string()).unwrap_or_default(),
+            source_type_name: from.resource.ty.to_string(),
+            source_schema_version: i64::try_from(object.schema_version).unwrap_or(i64::MAX),
+            source_state_json: &attributes,
+            source_private: object.private.clone(),
+            target_type_name: i.info.name.to_string(),
+        };
+        let (moved, diags) = i.configured.provider.move_resource_state(request).await;
+        if i.walk.report_all(about(diags, &i.addr)) {
+            return None;
+        }
+        let Some((value, private)) = moved else {
+            let detail = format!("The provider did not say what {from} becomes as {}.", i.addr);
+            i.walk.report(Diagnostic::error("Unable to move resource state", detail).address(&i.addr));
+            return None;
+        };
+        let keep = Keep {
+            private,
+            status: object.status,
+            dependencies: object.dependencies.clone(),
+            create_before_destroy: object.create_before_destroy,
+        };
+        self.keep(i, &value, keep)
+    }
+
+    /// An object that was stored with an older schema is kept as it was upgraded, so that it is upgraded once.
+    fn as_current_version(
+        &self,
+        i: &Instance<'_>,
+        object: Arc<ObjectState>,
+        value: &Value,
+    ) -> Option<Arc<ObjectState>> {
+        let version = i64::try_from(object.schema_version).unwrap_or(i64::MAX);
+        if version == i.info.schema.version && matches!(object.attributes, Attributes::Json(_)) {
+            return Some(object);
+        }
+        let keep = Keep {
+            private: object.private.clone(),
+            status: object.status,
+            dependencies: object.dependencies.clone(),
+            create_before_destroy: object.create_before_destroy,
+        };
+        self.keep(i, value, keep)
+    }
+
+    /// Puts an object into the state under the address that is being planned.
+    fn keep(&self, i: &Instance<'_>, value: &Value, keep: Keep) -> Option<Arc<ObjectState>> {
+        match stored::encode(i.info, value, keep) {
+            Ok(object) => {
+                let object = Arc::new(object);
+                self.work().state.set(&i.addr, object.clone(), &i.configured.addr);
+                Some(object)
+            }
+            Err(d) => {
+                i.walk.report(d.address(&i.addr));
+                None
+            }
+        }
     }
 
     /// Decodes a stored object; its sensitive parts are marked.
