@@ -77,7 +77,7 @@ fn branch(node: &ModuleNode, indent: &str, installed: &Manifest, out: &mut Strin
     let calls = calls(node, installed);
     let count = calls.len();
     for (i, (call, child, entry)) in calls.into_iter().enumerate() {
-        let (sign, below) = if i + 1 == count { ("└", "    ") } else { ("├", "│   ") };
+        let (sign, below) = if i + 1 == count { ("└", "    ") } else { ("├", "│\u{a0}\u{a0} ") };
         let _ = write!(out, "{indent}{sign}── \"{}\"[{}]", call.name, call.source);
         if let Some(version) = entry.and_then(|e| e.version.as_ref()) {
             let _ = write!(out, " {version}");

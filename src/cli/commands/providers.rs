@@ -124,7 +124,7 @@ fn branch(node: &ModuleNode, indent: &str, out: &mut String, diags: &mut Diagnos
         let last = items.len() + i + 1 == total;
         let name = child.addr.0.last().map_or("", |n| n);
         let _ = writeln!(out, "{indent}{}── module.{name}", if last { "└" } else { "├" });
-        branch(child, &format!("{indent}{}", if last { "    " } else { "│   " }), out, diags);
+        branch(child, &format!("{indent}{}", if last { "    " } else { "│\u{a0}\u{a0} " }), out, diags);
     }
 }
 
