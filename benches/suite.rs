@@ -114,6 +114,7 @@ impl Loaded {
             stop: CancellationToken::new(),
             parallelism: 10,
             place: Place::default(),
+            substitutes: None,
         };
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).build().expect("a runtime");
         Loaded { config: config.expect("a configuration"), session, runtime }
