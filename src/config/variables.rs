@@ -137,8 +137,11 @@ impl Collector<'_> {
         let bytes = match crate::input::read_argument(path) {
             Ok(b) => b,
             Err(e) => {
-                let what =
-                    if e.kind() == std::io::ErrorKind::NotFound { "does not exist".to_owned() } else { e.to_string() };
+                let what = if e.kind() == std::io::ErrorKind::NotFound {
+                    "does not exist".to_owned()
+                } else {
+                    format!("cannot be read: {e}")
+                };
                 self.diags.error("Failed to read variables file", format!("The variables file {name} {what}."), None);
                 return;
             }
