@@ -14,9 +14,13 @@ const INPUT: &str = "<console-input>";
 
 const HELP: &str = "\
 Type an expression and press Enter to see its value. It may use functions, and may refer to the values of the
-configuration and of the state in the current folder, for example aws_instance.gpu.id.
+configuration and of the state in the current folder, for example aws_instance.gpu.id. Tab completes names, the arrow
+keys bring back what was typed before, and an expression with open brackets goes on in the next line.
 
 To leave, type \"exit\" or press Control-D.";
+
+/// How names are given their meaning in an expression.
+type Resolve<'a> = dyn FnMut(&mut Expr, &mut Diagnostics) + 'a;
 
 /// Evaluates piped input line by line; the answer is what the last line gives, or nothing where there is no line or
 /// one says `exit`. `resolve` finds out what the names in an expression mean.
@@ -26,19 +30,35 @@ To leave, type \"exit\" or press Control-D.";
 pub fn evaluate(
     input: &str,
     sources: &Sources,
-    resolve: &mut dyn FnMut(&mut Expr, &mut Diagnostics),
+    resolve: &mut Resolve<'_>,
     scope: &dyn Scope,
 ) -> Result<Option<String>, Diagnostics> {
     let mut answer = None;
     for line in input.lines() {
-        match line.trim() {
-            "" => answer = Some(String::new()),
-            "exit" => return Ok(None),
-            "help" => answer = Some(HELP.to_owned()),
-            line => answer = Some(evaluate_line(line, sources, resolve, scope).map_err(in_source_order)?),
-        }
+        answer = Some(match answer_to(line, sources, resolve, scope)? {
+            Some(text) => text,
+            None => return Ok(None),
+        });
     }
     Ok(answer)
+}
+
+/// What one text is answered, which may have several lines when it is typed at a terminal; nothing for `exit`.
+///
+/// # Errors
+/// What is wrong with the expression.
+pub fn answer_to(
+    text: &str,
+    sources: &Sources,
+    resolve: &mut Resolve<'_>,
+    scope: &dyn Scope,
+) -> Result<Option<String>, Diagnostics> {
+    match text.trim() {
+        "" => Ok(Some(String::new())),
+        "exit" => Ok(None),
+        "help" => Ok(Some(HELP.to_owned())),
+        text => evaluate_expression(text, sources, resolve, scope).map(Some).map_err(in_source_order),
+    }
 }
 
 fn in_source_order(diags: Diagnostics) -> Diagnostics {
@@ -47,14 +67,14 @@ fn in_source_order(diags: Diagnostics) -> Diagnostics {
     sorted.into_iter().collect()
 }
 
-fn evaluate_line(
-    line: &str,
+fn evaluate_expression(
+    text: &str,
     sources: &Sources,
-    resolve: &mut dyn FnMut(&mut Expr, &mut Diagnostics),
+    resolve: &mut Resolve<'_>,
     scope: &dyn Scope,
 ) -> Result<String, Diagnostics> {
-    let file = sources.add(INPUT, line);
-    let mut expr = parse_expression(line, file, 0)?;
+    let file = sources.add(INPUT, text);
+    let mut expr = parse_expression(text, file, 0)?;
     let mut diags = Diagnostics::new();
     resolve(&mut expr, &mut diags);
     if diags.has_errors() {
@@ -135,6 +155,12 @@ mod tests {
         assert_eq!(answer(""), Ok(None));
         assert_eq!(answer("1 + true\n2"), Err("Invalid operand".into()));
         assert_eq!(answer("# nothing"), Err("Missing expression".into()));
+    }
+
+    #[test]
+    fn an_expression_typed_at_a_terminal_may_have_several_lines() {
+        let typed = super::answer_to("[\n  1,\n]", &Sources::default(), &mut |_, _| {}, &EmptyScope::default());
+        assert_eq!(typed.ok().flatten().as_deref(), Some("[\n  1,\n]"));
     }
 
     #[test]

@@ -7,6 +7,7 @@ pub mod commands;
 pub mod completion;
 pub mod console;
 pub mod context;
+mod line_editor;
 mod log;
 pub mod operation;
 pub mod project;

@@ -4,10 +4,9 @@
 use super::model::{Module, Variable};
 use crate::diag::{Diagnostic, Diagnostics, Range, Sources};
 use crate::lang::parse;
-use crate::lang::static_expr::constant;
 use crate::lang::suggest::did_you_mean;
-use crate::lang::syntax::Body;
-use gpuform_schema::{Str, Type, Value};
+use crate::lang::syntax::{Body, Expr, ExprKind};
+use gpuform_schema::{Str, Value};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -149,7 +148,7 @@ impl Collector<'_> {
         let json = name.ends_with(".json");
         let Some(body) = read_body(&bytes, name, json, self.sources, self.diags) else { return };
         for a in body.just_attributes(self.diags) {
-            let Some(value) = constant(&a.expr, &Type::Dynamic, json, self.diags) else { continue };
+            let Some(value) = given(&a.expr, self.diags) else { continue };
             if self.module.variables.contains_key(&a.name) {
                 let candidate = Candidate { value, range: Some(a.expr.range), origin: name.to_owned() };
                 self.found.values.insert(a.name.clone(), candidate);
@@ -232,12 +231,21 @@ pub(crate) fn parse_text(
     match parse::parse_expression(text, file, 0) {
         Ok(e) => {
             let range = e.range;
-            constant(&e, &Type::Dynamic, false, diags).map(|v| (v, Some(range)))
+            given(&e, diags).map(|v| (v, Some(range)))
         }
         Err(d) => {
             diags.extend(d);
             None
         }
+    }
+}
+
+/// The value of an expression in which there may be no names. `None` after an error.
+fn given(expr: &Expr, diags: &mut Diagnostics) -> Option<Value> {
+    match &expr.kind {
+        // What could not be parsed was reported.
+        ExprKind::Literal(Value::Unknown(_)) => None,
+        _ => expr.eval_constant(diags),
     }
 }
 

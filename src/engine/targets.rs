@@ -45,6 +45,7 @@ impl Targets {
         } else {
             graph.node_indices().filter(|n| matches(*n, &self.targets)).collect()
         };
+        let mut left_out = HashSet::new();
         if !self.excludes.is_empty() {
             // An instance-level exclusion leaves the block in; what depends on an excluded block goes out with it.
             let out: Vec<NodeIndex> = graph
@@ -57,11 +58,9 @@ impl Targets {
                     _ => false,
                 })
                 .collect();
-            for n in reach(program, out, Direction::Outgoing) {
-                if !matches!(graph[n], Node::Close(_)) {
-                    chosen.remove(&n);
-                }
-            }
+            left_out = reach(program, out, Direction::Outgoing);
+            left_out.retain(|n| !matches!(graph[*n], Node::Close(_)));
+            chosen.retain(|n| !left_out.contains(n));
         }
         if self.destroy && !self.targets.is_empty() {
             let direct: Vec<NodeIndex> = chosen.iter().copied().collect();
@@ -71,6 +70,8 @@ impl Targets {
         }
         let direct: HashSet<NodeIndex> = chosen.clone();
         let mut all = reach(program, chosen.iter().copied().collect(), Direction::Incoming);
+        // Closing a provider comes after everything that uses it.
+        all.retain(|n| !left_out.contains(n));
         for n in &all {
             let needed = graph.neighbors(*n).any(|d| all.contains(&d));
             if needed || !direct.contains(n) {

@@ -2,11 +2,14 @@
 
 use crate::cli::args::{StateFiles, Variables};
 use crate::cli::context::Context;
+use crate::cli::line_editor::LineEditor;
 use crate::cli::project::{Missing, Project};
 use crate::cli::{Exit, FAILED, OK};
-use crate::cli::{backends, console, prompt};
+use crate::cli::{backends, console};
+use crate::config::model::Module;
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::engine::{self, PlanOptions};
+use crate::lang::functions;
 use crate::lang::resolve::{Allowed, resolve};
 use crate::lang::syntax::Expr;
 use crate::state::store::Store;
@@ -39,7 +42,11 @@ impl Console {
 
     async fn evaluate(&self, cx: &Context, variables: &[crate::cli::args::VariableArg]) -> Result<(), Diagnostics> {
         let (project, warnings) = Project::open(cx, variables, Missing::Unknown)?;
-        cx.show(&warnings, false);
+        let typed = std::io::stdin().is_terminal();
+        // What is read from a pipe is answered with a value and nothing else.
+        if typed {
+            cx.show(&warnings, false);
+        }
         let files = StateFiles { state: self.state.clone(), ..StateFiles::default() };
         let backend = backends::open(cx, &project.config, &files)?;
         let store = Store::open(backend, &cx.workspace(), None, || {}).await?;
@@ -64,13 +71,14 @@ impl Console {
             }
             let module = &*project.config.root.module;
             let mut names = |e: &mut Expr, d: &mut Diagnostics| resolve(e, module, Allowed::default(), d);
-            let mut answer = |text: &str| console::evaluate(text, &cx.sources, &mut names, scope);
-            if std::io::stdin().is_terminal() {
-                return interactive(cx, &mut answer);
+            if typed {
+                let mut answer = |text: &str| console::answer_to(text, &cx.sources, &mut names, scope);
+                return interactive(cx, module, &mut answer);
             }
             let mut input = Vec::new();
             let _ = std::io::stdin().lock().read_to_end(&mut input);
-            if let Some(text) = answer(&String::from_utf8_lossy(&input))? {
+            let input = String::from_utf8_lossy(&input);
+            if let Some(text) = console::evaluate(&input, &cx.sources, &mut names, scope)? {
                 cx.println(&text);
             }
             Ok(())
@@ -83,19 +91,28 @@ impl Console {
 
 type Answer<'a> = dyn FnMut(&str) -> Result<Option<String>, Diagnostics> + 'a;
 
-fn interactive(cx: &Context, answer: &mut Answer<'_>) -> Result<(), Diagnostics> {
-    loop {
-        let Ok(line) = prompt::ask(cx, "> ") else { return Ok(()) };
-        if line.trim() == "exit" {
-            return Ok(());
-        }
-        if line.trim().is_empty() {
-            continue;
-        }
-        match answer(&line) {
+/// Answers what is typed, until the user leaves.
+fn interactive(cx: &Context, module: &Module, answer: &mut Answer<'_>) -> Result<(), Diagnostics> {
+    let broken = |e: std::io::Error| Diagnostic::error("No input", format!("The terminal cannot be read: {e}."));
+    let mut editor = LineEditor::new(names_of(module)).map_err(broken)?;
+    while let Some(text) = editor.read("> ").map_err(broken)? {
+        match answer(&text) {
+            Ok(None) => break,
+            Ok(Some(text)) if text.is_empty() => {}
             Ok(Some(text)) => cx.println(&text),
-            Ok(None) => {}
             Err(d) => cx.show(&d, false),
         }
     }
+    Ok(())
+}
+
+/// What an expression in a module can begin with.
+fn names_of(module: &Module) -> Vec<String> {
+    let mut names: Vec<String> = functions::all().map(|f| format!("{}(", f.name)).collect();
+    names.extend(["path.cwd", "path.module", "path.root", "terraform.workspace"].map(str::to_owned));
+    names.extend(module.variables.keys().map(|n| format!("var.{n}")));
+    names.extend(module.locals.keys().map(|n| format!("local.{n}")));
+    names.extend(module.calls.keys().map(|n| format!("module.{n}")));
+    names.extend(module.resources.keys().map(ToString::to_string));
+    names
 }

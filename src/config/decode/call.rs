@@ -21,6 +21,8 @@ static SCHEMA: LazyLock<BodySchema> = LazyLock::new(|| {
         .block("provider", &["type"])
 });
 
+static LIFECYCLE: LazyLock<BodySchema> = LazyLock::new(|| BodySchema::new().optional(["enabled"]));
+
 impl Cx<'_> {
     /// The call, and what is wrong with its inputs (which is no concern of `init`).
     pub fn module_call(&mut self, block: Block, late: &mut Diagnostics) -> ModuleCall {
@@ -35,7 +37,7 @@ impl Cx<'_> {
         let depends_on = content.take("depends_on");
         let depends_on = depends_on.map(|a| self.depends_on(a)).unwrap_or_default();
         let depends_on_range = depends_on.first().map(|t| t.range());
-        let repetition = self.repetition(&mut content);
+        let mut repetition = self.repetition(&mut content);
         let mut escaped = false;
         for block in std::mem::take(&mut content.blocks) {
             match &*block.ty {
@@ -48,6 +50,11 @@ impl Cx<'_> {
                     "The block \"_\", for arguments that would be taken for meta-arguments, can stand only once.",
                     block.header_range,
                 ),
+                "lifecycle" => {
+                    if let Some(a) = self.content(block.body, &LIFECYCLE).take("enabled") {
+                        self.enabled(&mut repetition, a);
+                    }
+                }
                 ty => {
                     let detail = format!("Blocks of type \"{ty}\" have no meaning here; the name is reserved.");
                     self.error("Reserved block type name in module block", detail, block.ty_range);

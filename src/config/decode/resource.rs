@@ -21,8 +21,13 @@ static META: LazyLock<BodySchema> = LazyLock::new(|| {
 });
 static MANAGED: LazyLock<BodySchema> =
     LazyLock::new(|| META.clone().block("connection", &[]).block("provisioner", &["type"]));
-static LIFECYCLE: LazyLock<BodySchema> =
-    LazyLock::new(|| BodySchema::new().optional(MANAGED_ONLY).block("precondition", &[]).block("postcondition", &[]));
+static LIFECYCLE: LazyLock<BodySchema> = LazyLock::new(|| {
+    BodySchema::new()
+        .optional(MANAGED_ONLY)
+        .optional(["enabled"])
+        .block("precondition", &[])
+        .block("postcondition", &[])
+});
 static PROVISIONER: LazyLock<BodySchema> = LazyLock::new(|| {
     BodySchema::new().optional(["when", "on_failure"]).block("connection", &[]).block("lifecycle", &[])
 });
@@ -77,6 +82,23 @@ impl Cx<'_> {
             (None, Some(for_each)) => Repetition::ForEach(for_each.expr),
             (None, None) => Repetition::Single,
         }
+    }
+
+    /// OpenTofu's `enabled`, of a block that is not repeated otherwise.
+    pub fn enabled(&mut self, repetition: &mut Repetition, a: Attribute) {
+        let other = match repetition {
+            Repetition::Count(_) => "count",
+            Repetition::ForEach(_) => "for_each",
+            Repetition::Single | Repetition::Enabled(_) => {
+                *repetition = Repetition::Enabled(a.expr);
+                return;
+            }
+        };
+        self.error(
+            format!("Invalid combination of \"enabled\" and \"{other}\""),
+            format!("\"enabled\" is for a block with one instance at most; with \"{other}\" that decides already."),
+            a.name_range,
+        );
     }
 
     /// The provider configuration that is written, or the one that the type's prefix implies.
@@ -145,6 +167,9 @@ impl Cx<'_> {
                     );
                 }
             }
+        }
+        if let Some(a) = content.take("enabled") {
+            self.enabled(&mut resource.repetition, a);
         }
         let l = &mut resource.lifecycle;
         if let Some(a) = content.take("create_before_destroy") {
