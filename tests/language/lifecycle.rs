@@ -117,6 +117,13 @@ resource "demo_machine" "m" {
 }
 
 #[test]
+fn ignore_changes_of_attributes_that_are_none() {
+    let found =
+        plan_problems("resource \"terraform_data\" \"a\" {\n  lifecycle {\n    ignore_changes = [inptu]\n  }\n}\n");
+    assert_eq!(found, ["error main.tf:3,23-28 Unsupported attribute"]);
+}
+
+#[test]
 fn replace_triggered_by_a_resource() {
     let work = folder(
         r#"

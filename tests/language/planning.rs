@@ -1,6 +1,6 @@
 //! What a plan says: unknown values, deferred reads, drift, targets, replacements, reasons, secrets.
 
-use crate::harness::{apply, changes, demo_folder, folder, outputs, problems, shows};
+use crate::harness::{apply, changes, console, demo_folder, folder, outputs, problems, shows};
 use serde_json::json;
 
 const CHAIN: &str = r#"
@@ -170,6 +170,14 @@ fn refresh_can_be_left_out() {
 }
 
 #[test]
+fn target_takes_an_object_and_what_it_needs() {
+    let work = folder(CHAIN);
+    assert_eq!(changes(&work, &["-target=terraform_data.b"]), ["create terraform_data.a", "create terraform_data.b"]);
+    let warnings = problems(&work, &["plan", "-json", "-target=terraform_data.c"]);
+    assert_eq!(warnings, ["warning Resource targeting is in effect"]);
+}
+
+#[test]
 fn replace_makes_an_object_anew() {
     let work = folder(CHAIN);
     apply(&work, &[]);
@@ -180,6 +188,55 @@ fn replace_makes_an_object_anew() {
     shows(
         &work.ok(&["plan", "-no-color", "-replace=terraform_data.c"]),
         "# terraform_data.c will be replaced, as requested",
+    );
+}
+
+#[test]
+fn reasons_of_deletes() {
+    let work = folder(
+        r#"
+resource "terraform_data" "gone" {}
+resource "terraform_data" "count" {
+  count = 2
+}
+resource "terraform_data" "each" {
+  for_each = toset(["a", "b"])
+}
+resource "terraform_data" "keyed" {
+  for_each = toset(["a"])
+}
+module "m" {
+  source = "./m"
+}
+-- m/main.tf --
+resource "terraform_data" "inner" {}
+"#,
+    );
+    apply(&work, &[]);
+    work.write(
+        "main.tf",
+        r#"
+resource "terraform_data" "count" {
+  count = 1
+}
+resource "terraform_data" "each" {
+  for_each = toset(["a"])
+}
+resource "terraform_data" "keyed" {
+  count = 1
+}
+"#,
+    );
+    assert_eq!(
+        changes(&work, &[]),
+        [
+            "create terraform_data.keyed[0]",
+            "delete module.m.terraform_data.inner (delete_because_no_resource_config)",
+            "delete terraform_data.count[1] (delete_because_count_index)",
+            "delete terraform_data.each[\"b\"] (delete_because_each_key)",
+            "delete terraform_data.gone (delete_because_no_resource_config)",
+            "delete terraform_data.keyed[\"a\"] (delete_because_wrong_repetition)",
+        ]
     );
 }
 
@@ -199,6 +256,37 @@ fn relevant_attributes_are_listed() {
     work.ok(&["plan", "-out=p"]);
     let plan: serde_json::Value = serde_json::from_str(&work.ok(&["show", "-json", "p"])).unwrap();
     assert_eq!(plan["relevant_attributes"], json!([{ "resource": "terraform_data.a", "attribute": ["id"] }]));
+}
+
+#[test]
+fn sensitive_values_are_never_shown() {
+    let Some(work) = demo_folder(
+        r#"
+resource "demo_machine" "m" {
+  name     = "m"
+  zone     = "north"
+  size     = 1
+  password = "hunter2"
+}
+resource "terraform_data" "copy" {
+  input = { password = demo_machine.m.password }
+}
+output "o" {
+  value     = demo_machine.m
+  sensitive = true
+}
+"#,
+    ) else {
+        return;
+    };
+    let plan = work.ok(&["plan", "-no-color"]);
+    let applied = work.ok(&["apply", "-auto-approve", "-no-color"]);
+    let shown = work.ok(&["show", "-no-color"])
+        + &work.ok(&["output", "-no-color"])
+        + &work.ok(&["plan", "-destroy", "-no-color"]);
+    for text in [plan, applied, shown, console(&work, "demo_machine.m.password")] {
+        assert!(text.contains("sensitive") && !text.contains("hunter2"), "{text}");
+    }
 }
 
 #[test]

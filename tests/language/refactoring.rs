@@ -1,6 +1,6 @@
 //! `moved`, `removed` and `import`.
 
-use crate::harness::{add_files, apply, changes, demo_folder, folder, problems};
+use crate::harness::{add_files, apply, changes, demo_folder, folder, plan_problems, problems};
 
 #[test]
 fn moved_resource() {
@@ -74,6 +74,51 @@ fn moved_module() {
 }
 
 #[test]
+fn moved_to_an_object_that_exists_is_a_warning() {
+    let work = folder("resource \"terraform_data\" \"a\" {}\nresource \"terraform_data\" \"b\" {}\n");
+    apply(&work, &[]);
+    add_files(
+        &work,
+        "resource \"terraform_data\" \"b\" {}\nmoved {\n  from = terraform_data.a\n  to   = terraform_data.b\n}\n",
+    );
+    assert_eq!(problems(&work, &["plan", "-json"]), ["warning Unresolved resource instance address changes"]);
+    assert_eq!(changes(&work, &[]), ["delete terraform_data.a (delete_because_no_resource_config)"]);
+}
+
+#[test]
+fn moved_blocks_that_contradict() {
+    let found = plan_problems(
+        r#"
+resource "terraform_data" "b" {}
+moved {
+  from = terraform_data.a
+  to   = terraform_data.a
+}
+moved {
+  from = terraform_data.b
+  to   = terraform_data.c
+}
+moved {
+  from = terraform_data.x
+  to   = terraform_data.y
+}
+moved {
+  from = terraform_data.x
+  to   = terraform_data.z
+}
+"#,
+    );
+    assert_eq!(
+        found,
+        [
+            "error main.tf:2,1-6 Redundant move statement",
+            "error main.tf:6,1-6 Moved object still exists",
+            "error main.tf:14,1-6 Ambiguous move statements",
+        ]
+    );
+}
+
+#[test]
 fn count_added_to_a_resource_moves_its_object() {
     let work = folder("resource \"terraform_data\" \"a\" {}\n");
     apply(&work, &[]);
@@ -101,6 +146,12 @@ fn removed_module() {
     work.write("main.tf", "removed {\n  from = module.m\n  lifecycle {\n    destroy = false\n  }\n}\n");
     apply(&work, &[]);
     assert_eq!(work.ok(&["state", "list"]), "");
+}
+
+#[test]
+fn removed_objects_must_not_be_declared() {
+    let found = plan_problems("resource \"terraform_data\" \"a\" {}\nremoved {\n  from = terraform_data.a\n}\n");
+    assert_eq!(found, ["error main.tf:1,1-30 Removed resource still exists"]);
 }
 
 #[test]
@@ -149,4 +200,10 @@ fn import_of_objects_of_a_provider() {
     assert_eq!(changes(&work, &[]), [format!("import demo_thing.t importing {id}")]);
     work.write("import.tf", &import.replace("thing-", "thing-nothing-"));
     assert_eq!(problems(&work, &["plan", "-json"]), ["error Cannot import non-existent remote object"]);
+}
+
+#[test]
+fn import_needs_a_resource() {
+    let found = plan_problems("import {\n  to = terraform_data.a\n  id = \"x\"\n}\n");
+    assert_eq!(found, ["error main.tf:2,8-24 Configuration for import target does not exist"]);
 }

@@ -95,6 +95,28 @@ fn arguments_of_a_wrong_type() {
 }
 
 #[test]
+fn attributes_that_do_not_exist() {
+    let found = validated(
+        r#"
+resource "terraform_data" "a" {}
+resource "terraform_data" "list" {
+  count = 1
+}
+output "a" {
+  value = terraform_data.a.idd
+}
+output "b" {
+  value = terraform_data.list.id
+}
+"#,
+    );
+    assert_eq!(
+        found,
+        ["error main.tf:6,27-31 Unsupported attribute", "error main.tf:9,11-30 Missing resource instance key"]
+    );
+}
+
+#[test]
 fn attributes_of_modules_that_do_not_exist() {
     let found = validated(
         "module \"m\" {\n  source = \"./m\"\n}\noutput \"o\" {\n  value = module.m.nothing\n}\n-- m/main.tf --\n",

@@ -1,6 +1,6 @@
 //! Input variables, outputs and local values.
 
-use crate::harness::{apply, console, folder, output_of, outputs, plan_problems, problems, shows};
+use crate::harness::{apply, console, folder, output_of, outputs, plan_problems, problems, shows, validated};
 use serde_json::json;
 
 #[test]
@@ -59,6 +59,23 @@ output "both" {
 "#,
     );
     assert_eq!(value, json!(["default", null]));
+}
+
+#[test]
+fn nullable_false_without_a_default_refuses_null() {
+    let found = plan_problems(
+        r#"
+module "m" {
+  source = "./m"
+  v      = null
+}
+-- m/main.tf --
+variable "v" {
+  nullable = false
+}
+"#,
+    );
+    assert_eq!(found, ["error main.tf:3,12-16 Required variable not set"]);
 }
 
 #[test]
@@ -168,6 +185,12 @@ output "token" {
 "#,
     );
     assert_eq!(outputs(&work), json!({ "whether": true }));
+}
+
+#[test]
+fn ephemeral_outputs_are_for_child_modules() {
+    let found = validated("output \"o\" {\n  value     = 1\n  ephemeral = true\n}\n");
+    assert_eq!(found, ["error main.tf:1,1-11 Ephemeral output not allowed"]);
 }
 
 #[test]
