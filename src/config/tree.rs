@@ -445,10 +445,10 @@ fn reference_problems(nodes: &[&ModuleNode]) -> Diagnostics {
         imports::problems(root, &mut problems);
     }
     for node in nodes {
+        check_provider_references(node, &mut problems);
         let address = Arc::as_ptr(&node.module);
         if seen.insert(address) {
             problems.extend(node.module.reference_problems.clone());
-            check_provider_references(node, &mut problems);
             for child in &node.children {
                 let call = child.addr.0.last().and_then(|name| node.module.calls.get(name));
                 if let Some(call) = call {
@@ -468,8 +468,7 @@ fn check_provider_references(node: &ModuleNode, problems: &mut Diagnostics) {
                 "{} needs the provider configuration {}, which is neither written in its module nor passed to it.",
                 resource.addr, resource.provider
             );
-            let at = resource.provider_range.unwrap_or(resource.header_range);
-            problems.error("Provider configuration not present", detail, at);
+            problems.push(Diagnostic::error("Provider configuration not present", detail));
         }
     }
 }

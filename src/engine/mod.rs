@@ -485,7 +485,8 @@ fn output_changes(walk: &Walk, state: &State, mode: PlanMode) -> BTreeMap<Str, O
     };
     for (slot, (name, o)) in module.outputs.iter().enumerate() {
         let stored = state.outputs.get(name);
-        if mode == PlanMode::Destroy && stored.is_none() {
+        let evaluated = root.outputs[slot].get().is_some();
+        if mode == PlanMode::Destroy && (stored.is_none() || (!evaluated && walk.diagnostics().has_errors())) {
             continue;
         }
         let before = stored.map_or_else(Value::null, marked);

@@ -588,6 +588,16 @@ impl Walk {
             );
             return false;
         }
+        if o.ephemeral && !marks.contains(Marks::EPHEMERAL) && !self.phase.is_destroy() {
+            self.report(
+                Diagnostic::error(
+                    "Value not allowed in ephemeral output",
+                    "This output is declared as ephemeral, so its value must be ephemeral too.",
+                )
+                .at(o.expr.range),
+            );
+            return false;
+        }
         let value = if o.ephemeral { value.with_marks(Marks::EPHEMERAL) } else { value };
         let _ = run.outputs[slot as usize].set(value);
         true

@@ -62,7 +62,7 @@ impl Program {
         for provider in extra {
             b.provider(&provider);
         }
-        b.resolve_providers(diags);
+        b.resolve_providers();
         let running = b.running(diags).await;
         if diags.has_errors() {
             return None;
@@ -114,28 +114,12 @@ impl Builder<'_> {
     }
 
     /// Finds the provider configuration of every resource, and those that are declared without being used.
-    fn resolve_providers(&mut self, diags: &mut Diagnostics) {
+    fn resolve_providers(&mut self) {
         for m in 0..self.program.modules.len() {
             let node = self.program.modules[m].node.clone();
             let mut metas = Vec::with_capacity(node.module.resources.len());
             for block in node.module.resources.values() {
                 let addr = provider_config_of(&node, &block.provider);
-                let missing_alias = addr.is_none() && block.provider.alias.is_some();
-                if missing_alias {
-                    let name = local_name(&block.provider);
-                    diags.push(
-                        Diagnostic::error(
-                            "Provider configuration not present",
-                            format!(
-                                "{} uses the provider configuration {name}, but this module neither declares it nor is \
-                                 given it by its caller's \"providers\" argument.",
-                                block.addr
-                            ),
-                        )
-                        .at(block.provider_range.unwrap_or(block.header_range))
-                        .address(&block.addr),
-                    );
-                }
                 let addr = addr.unwrap_or_else(|| implied_config(&node, &block.provider.name));
                 let provider = self.provider(&addr);
                 metas.push(ResourceMeta {
@@ -505,11 +489,4 @@ fn implied_config(node: &ModuleNode, local_name: &str) -> AbsProviderConfig {
         .get(local_name)
         .map_or_else(|| addr::Provider::implied(local_name), |r| r.source.clone());
     AbsProviderConfig { module: addr::Module::root(), provider, alias: None }
-}
-
-fn local_name(local: &LocalProviderConfig) -> String {
-    match &local.alias {
-        Some(a) => format!("{}.{a}", local.name),
-        None => local.name.to_string(),
-    }
 }

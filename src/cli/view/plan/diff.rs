@@ -349,8 +349,8 @@ impl Writer<'_> {
                     Mark::Change,
                     Mark::Remove,
                     indent,
-                    &format!(" -> (known after apply){end}"),
-                    suffix,
+                    &format!(" -> (known after apply){end}{suffix}"),
+                    "",
                 );
             } else {
                 self.line(indent, Mark::Change, &format!("{label}{} -> (known after apply){end}{suffix}", scalar(b)));
