@@ -49,7 +49,7 @@ use crate::engine::execution::Execution;
 use crate::engine::executor::Executor;
 use crate::engine::plan::{Action, Counts, OutputChange, Plan, PlanMode};
 use crate::engine::planner::{Planner, PlannerInput};
-use crate::engine::program::Program;
+use crate::engine::program::{Prepared, Program};
 use crate::engine::providers::ProviderPool;
 use crate::engine::runtime::{Place, ProviderFunctions, Repeat, Runtime};
 use crate::engine::substitutes::Substitutes;
@@ -60,7 +60,7 @@ use crate::lang::syntax::Call;
 use crate::state::journal::Journal;
 use crate::state::{OutputValue, State};
 use gpuform_schema::{Marks, Str, Value};
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
@@ -303,6 +303,7 @@ pub async fn plan_evaluated(
         diags.extend(wrong);
         return (None, diags);
     }
+    let prepared = Prepared { program: program.clone(), reported: diags.clone() };
     let destroy = options.mode == PlanMode::Destroy;
     let mut targets = Targets::new(options.targets.clone(), options.excludes.clone(), destroy);
     let included = targets.select(&program);
@@ -379,6 +380,7 @@ pub async fn plan_evaluated(
         errored: diags.has_errors(),
         complete: complete && !diags.has_errors(),
         providers: program.providers.iter().map(|p| p.addr.provider.clone()).collect(),
+        prepared: Some(prepared),
     };
     (Some((plan, Evaluated(walk))), diags)
 }
@@ -545,22 +547,29 @@ pub async fn apply(session: &Session, config: &Config, plan: Plan, journal: Opti
 pub async fn apply_evaluated(
     session: &Session,
     config: &Config,
-    plan: Plan,
+    mut plan: Plan,
     journal: Option<Arc<Journal>>,
 ) -> (Applied, Option<Evaluated>) {
+    let prepared = plan.prepared.take();
     let plan = Arc::new(plan);
     let mut diags = Diagnostics::new();
-    let needed: HashSet<AbsProviderConfig> =
-        plan.changes.iter().map(|c| c.provider.clone()).filter(|p| is_available(config, p)).collect();
-    let mut needed: Vec<_> = needed.into_iter().collect();
-    needed.sort();
     let failed = |diagnostics| {
         let applied = Applied { state: plan.prior_state.clone(), counts: Counts::default(), diagnostics };
         (applied, None)
     };
-    let program = match Program::build(config, &session.pool, needed, &mut diags).await {
-        Some(program) if !diags.has_errors() => Arc::new(program),
-        _ => return failed(diags),
+    let program = match prepared {
+        Some(Prepared { program, reported }) => {
+            diags.extend(reported);
+            program
+        }
+        None => {
+            let needed: BTreeSet<AbsProviderConfig> =
+                plan.changes.iter().map(|c| c.provider.clone()).filter(|p| is_available(config, p)).collect();
+            match Program::build(config, &session.pool, needed, &mut diags).await {
+                Some(program) if !diags.has_errors() => Arc::new(program),
+                _ => return failed(diags),
+            }
+        }
     };
     let destroy = plan.mode == PlanMode::Destroy;
     let mut targets = Targets::new(plan.targets.clone(), plan.excludes.clone(), destroy);

@@ -3,6 +3,7 @@
 
 use crate::addr::{AbsProviderConfig, ConfigResource, Provider, ResourceInstance, Target};
 use crate::engine::generate::Generated;
+use crate::engine::program::Prepared;
 use crate::plugin::Private;
 use crate::state::{CheckResult, DeposedKey, State};
 use gpuform_schema::schema::Schema;
@@ -176,6 +177,8 @@ pub struct Plan {
     pub complete: bool,
     /// Providers that the configuration or the state needs.
     pub providers: Vec<Provider>,
+    /// What the plan was made with; a saved plan has it no more.
+    pub prepared: Option<Prepared>,
 }
 
 /// How many objects a plan or apply touches, as in the summary line.

@@ -590,6 +590,7 @@ impl SavedPlan {
             errored: h.errored,
             complete: h.complete,
             providers: h.providers.iter().map(|p| Provider::parse(p)).collect::<Fallible<_>>()?,
+            prepared: None,
         })
     }
 }

@@ -15,6 +15,7 @@ use gpuform_schema::Str;
 use gpuform_schema::schema::Schema;
 use petgraph::graph::{DiGraph, NodeIndex};
 use std::collections::HashMap;
+use std::fmt;
 use std::sync::Arc;
 
 /// Position of a module call path in [`Program::modules`]; 0 is the root.
@@ -97,6 +98,19 @@ pub struct Program {
     pub module_ids: HashMap<addr::Module, ModuleId>,
     /// Names and references that mean nothing, in the order of files; told where they would be evaluated.
     problems: Vec<Diagnostic>,
+}
+
+/// A program with what its preparation reported, so that an apply need not prepare again what its plan was made with.
+#[derive(Clone)]
+pub struct Prepared {
+    pub program: Arc<Program>,
+    pub reported: Diagnostics,
+}
+
+impl fmt::Debug for Prepared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Prepared")
+    }
 }
 
 const VARIABLE: usize = 0;

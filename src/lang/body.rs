@@ -225,9 +225,13 @@ impl From<JsonBody> for Body {
 
 fn split_native(body: NativeBody, schema: &BodySchema) -> Split {
     let missing_item_range = Range { end: body.range.end.min(body.range.start + 1), ..body.range };
-    let (known, attributes): (Vec<_>, Vec<_>) = body.attributes.into_iter().partition(|a| schema.attribute(&a.name));
-    let (blocks, other_blocks): (Vec<_>, Vec<_>) =
+    let (known, mut attributes): (Vec<_>, Vec<_>) =
+        body.attributes.into_iter().partition(|a| schema.attribute(&a.name));
+    let (blocks, mut other_blocks): (Vec<_>, Vec<_>) =
         body.blocks.into_iter().partition(|b| schema.labels(&b.ty).is_some());
+    // They are kept for as long as the configuration is.
+    attributes.shrink_to_fit();
+    other_blocks.shrink_to_fit();
     let unknown = |kind, name: &Str, range| Unknown { kind, name: name.clone(), range };
     Split {
         attributes: known.into_iter().map(|a| (a.name.clone(), a)).collect(),

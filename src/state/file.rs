@@ -39,7 +39,7 @@ pub struct Stored {
 /// # Errors
 /// An output whose value cannot be stored because it is not wholly known or is marked.
 pub fn to_bytes(state: &State) -> std::io::Result<Vec<u8>> {
-    let mut out = Vec::with_capacity(4096);
+    let mut out = Vec::with_capacity(writer::expected_length(state));
     write(state, &mut out)?;
     Ok(out)
 }

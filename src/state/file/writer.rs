@@ -53,6 +53,18 @@ pub fn write(state: &State, out: impl Write) -> io::Result<()> {
     j.finish()
 }
 
+/// About how many bytes the state will take, so that the text need not be moved while it grows.
+pub fn expected_length(state: &State) -> usize {
+    const AROUND: usize = 640;
+    const DEPENDENCY: usize = 56;
+    let object = |o: &ObjectState| match &o.attributes {
+        Attributes::Json(text) => text.len() + text.len() / 4 + o.dependencies.len() * DEPENDENCY,
+        Attributes::Flat(map) => map.len() * 64,
+    };
+    let all = state.instances().flat_map(|i| i.state.current.iter().chain(i.state.deposed.values()));
+    4096 + all.map(|o| AROUND + object(o)).sum::<usize>()
+}
+
 /// An output without its name.
 pub fn write_output<W: Write>(j: &mut Json<W>, output: &OutputValue) -> io::Result<()> {
     j.open(b'{');

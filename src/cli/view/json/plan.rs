@@ -338,6 +338,7 @@ mod tests {
             errored: false,
             complete: true,
             providers: Vec::new(),
+            prepared: None,
         };
         let started = std::time::Instant::now();
         let text = plan(&p, &config, &Schemas::default());
