@@ -243,17 +243,17 @@ impl<'a> Drawing<'a> {
     /// Adds the vertex of a node, unless it comes with others; the module that it is in as well.
     fn vertex(&mut self, n: NodeIndex) -> Option<(usize, ModuleId)> {
         let node = *self.program.graph.node_weight(n)?;
-        let name = self.program.describe(node);
+        let described = self.program.describe(node);
+        let name = described.strip_suffix(" (expand)").unwrap_or(&described).to_owned();
         let (v, module) = match node {
             Node::Close(0) | Node::Provider(_) => return None,
             Node::Variable(m, s) => (self.variable(n, m, s, name), m),
             Node::Resource(m, s) => {
                 (self.diagram.resource(format!("{name} (expand)"), self.program.config_resource(m, s)), m)
             }
-            Node::Local(m, _) | Node::Output(m, _) | Node::Check(m, _) => {
+            Node::Local(m, _) | Node::Output(m, _) | Node::Check(m, _) | Node::Call(m, _) => {
                 (self.diagram.point(format!("{name} (expand)")), m)
             }
-            Node::Call(m, _) => (self.diagram.point(name), m),
             Node::Close(m) => {
                 (self.diagram.point(name), self.program.modules.get(m).and_then(|m| m.parent).map_or(0, |(p, _)| p))
             }
