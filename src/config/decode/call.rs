@@ -50,14 +50,14 @@ impl Cx<'_> {
                     "The block \"_\", for arguments that would be taken for meta-arguments, can stand only once.",
                     block.header_range,
                 ),
-                "lifecycle" => {
-                    if let Some(a) = self.content(block.body, &LIFECYCLE).take("enabled") {
-                        self.enabled(&mut repetition, a);
-                    }
-                }
                 ty => {
-                    let detail = format!("Blocks of type \"{ty}\" have no meaning here; the name is reserved.");
-                    self.error("Reserved block type name in module block", detail, block.ty_range);
+                    let enabled = (ty == "lifecycle").then(|| self.content(block.body, &LIFECYCLE).take("enabled"));
+                    if let Some(Some(a)) = enabled {
+                        self.enabled(&mut repetition, a);
+                    } else {
+                        let detail = format!("Blocks of type \"{ty}\" have no meaning here; the name is reserved.");
+                        self.error("Reserved block type name in module block", detail, block.ty_range);
+                    }
                 }
             }
         }
