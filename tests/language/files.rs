@@ -152,6 +152,12 @@ fn comments_of_all_kinds() {
 }
 
 #[test]
+fn variable_files_may_name_only_values() {
+    let work = folder("variable \"a\" {\n  default = 1\n}\n-- terraform.tfvars --\na = var.b\n");
+    assert_eq!(problems(&work, &["plan", "-json"]), ["error terraform.tfvars:1,5-8 Variables not allowed"]);
+}
+
+#[test]
 fn variable_files_with_names_that_are_not_declared() {
     let work = folder("-- terraform.tfvars --\nnothing = 1\n");
     let found = problems(&work, &["plan", "-json"]);

@@ -1,10 +1,20 @@
 //! Functions: how they are called, and the rules that many share. Each function has recorded results beside its code.
 
-use crate::harness::{answers, console, error_of, folder};
+use crate::harness::{answers, console, demo_folder, error_of, folder};
 
 #[test]
 fn functions_in_the_namespace_core() {
     answers(&[("core::upper(\"a\")", "\"A\""), ("core::max(1, core::length([1, 2]))", "2")]);
+}
+
+#[test]
+fn functions_of_a_provider() {
+    let Some(work) = demo_folder("output \"name\" {\n  value = provider::demo::slug(\"My Big Server\")\n}\n") else {
+        return;
+    };
+    assert_eq!(console(&work, "provider::demo::slug(\"My Big Server\")"), "\"my-big-server\"");
+    let refused = console(&work, "provider::demo::slug(\" \")");
+    assert!(refused.contains("There is no word in the text."), "{refused}");
 }
 
 #[test]

@@ -237,3 +237,23 @@ data "terraform_remote_state" "other" {
     );
     assert_eq!(found, ["error main.tf:6,23-41 Resource postcondition failed"]);
 }
+
+#[test]
+fn enabled_of_opentofu() {
+    // Not in Terraform 1.11.
+    let work = folder(
+        r#"
+variable "on" {
+  default = true
+}
+resource "terraform_data" "a" {
+  lifecycle {
+    enabled = var.on
+  }
+}
+"#,
+    );
+    apply(&work, &[]);
+    assert_eq!(work.ok(&["state", "list"]), "terraform_data.a\n");
+    assert_eq!(apply(&work, &["-var=on=false"]), "Apply complete! Resources: 0 added, 0 changed, 1 destroyed.");
+}

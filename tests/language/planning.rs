@@ -178,6 +178,12 @@ fn target_takes_an_object_and_what_it_needs() {
 }
 
 #[test]
+fn exclude_leaves_an_object_and_what_needs_it() {
+    // Not in Terraform 1.11.
+    assert_eq!(changes(&folder(CHAIN), &["-exclude=terraform_data.a"]), ["create terraform_data.c"]);
+}
+
+#[test]
 fn replace_makes_an_object_anew() {
     let work = folder(CHAIN);
     apply(&work, &[]);
