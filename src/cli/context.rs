@@ -146,6 +146,7 @@ impl Context {
         Place {
             base_dir: self.dir.clone(),
             home: self.env.home(),
+            ssh_agent: self.env.get("SSH_AUTH_SOCK").filter(|s| !s.is_empty()).map(PathBuf::from),
             cwd: self.original_dir.to_string_lossy().into_owned(),
             root: ".".into(),
             workspace: self.workspace(),

@@ -7,6 +7,7 @@ use crate::lang::syntax::{Body, Target};
 use std::collections::HashMap;
 
 const NO_CONFIGURATION: &str = "Configuration for import target does not exist";
+const INVALID_TO: &str = "Invalid import 'to' expression";
 
 /// The provider configuration that the prefix of a resource type implies.
 pub fn implied_provider(ty: &str) -> LocalProviderConfig {
@@ -95,7 +96,8 @@ pub(super) fn problems(root: &ModuleNode, problems: &mut Diagnostics) {
                 import.to_range,
             ),
             Some(node) if !node.module.resources.contains_key(&target.resource) => problems.error(
-                NO_CONFIGURATION,
+                // A key that is computed says of itself that the resource has "for_each".
+                if target.module.is_root() && import.to.fixed.is_none() { INVALID_TO } else { NO_CONFIGURATION },
                 if target.module.is_root() {
                     format!(
                         "{target} is not declared, and its configuration cannot be generated: that is possible only for \

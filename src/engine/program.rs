@@ -69,8 +69,21 @@ pub struct ResourceMeta {
 pub struct ResourceProgram {
     pub schema: Arc<Schema>,
     pub decoder: Decoder,
-    /// In the order of the block's provisioners; `None` for a kind that gpuform does not run.
-    pub provisioners: Vec<Option<Decoder>>,
+    /// In the order of the block's provisioners; `None` for a type that does not exist, which was reported.
+    pub provisioners: Vec<Option<ProvisionerProgram>>,
+}
+
+/// A provisioner decoded against its schema.
+pub struct ProvisionerProgram {
+    pub decoder: Decoder,
+    /// How to reach the machine: what the provisioner says, over what its resource says.
+    pub connection: Option<Decoder>,
+}
+
+impl ProvisionerProgram {
+    fn decoders(&self) -> impl Iterator<Item = &Decoder> {
+        std::iter::once(&self.decoder).chain(&self.connection)
+    }
 }
 
 /// A provider configuration that something uses.

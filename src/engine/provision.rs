@@ -1,18 +1,22 @@
-//! Provisioners: commands that run after an object was created or before it is destroyed. `local-exec` runs here.
+//! Provisioners: commands that run after an object was created or before it is destroyed. This file decides which run
+//! and what follows from their failure; `local.rs` runs commands here, `remote.rs` on other machines.
+
+mod connection;
+mod local;
+mod remote;
+mod ssh;
 
 use crate::addr::ResourceInstance;
 use crate::config::model::{Provisioner, ResourceBlock};
 use crate::diag::{Diagnostic, Diagnostics, Severity};
 use crate::engine::events::Event;
-use crate::engine::program::ResourceProgram;
+use crate::engine::program::{ProvisionerProgram, ResourceProgram};
 use crate::engine::runtime::{ModuleRun, Repeat};
 use crate::engine::walk::Walk;
 use crate::lang::decode::Decoder;
+use connection::Connection;
 use gpuform_schema::schema::{Attribute, AttributeType, Block, Description};
 use gpuform_schema::{Marks, Type, Value};
-use std::process::Stdio;
-use std::sync::LazyLock;
-use tokio::io::{AsyncBufReadExt, BufReader};
 
 /// Runs the provisioners of a block that are due; false when one failed and its failure counts.
 pub async fn run(
@@ -26,18 +30,10 @@ pub async fn run(
     repeat: &Repeat,
 ) -> bool {
     let all = block.provisioners.iter().zip(&program.provisioners);
-    for (p, decoder) in all.filter(|(p, _)| p.when_destroy == when_destroy) {
+    for (p, code) in all.filter(|(p, _)| p.when_destroy == when_destroy) {
+        let Some(code) = code else { continue };
         walk.events.event(Event::ProvisionerStart { addr, provisioner: &p.ty });
-        let result = match decoder {
-            Some(decoder) => local_exec(walk, p, decoder, addr, this, module, repeat).await,
-            None => Err(Diagnostic::error(
-                "Provisioner not supported",
-                format!("gpuform runs the provisioner \"local-exec\"; \"{}\" is not supported yet.", p.ty),
-            )
-            .at(p.range)
-            .into()),
-        };
-        match result {
+        match (Run { walk, p, code, addr, this, module, repeat }).run().await {
             Ok(()) => walk.events.event(Event::ProvisionerDone { addr, provisioner: &p.ty }),
             Err(mut diags) => {
                 walk.events.event(Event::ProvisionerErrored { addr, provisioner: &p.ty });
@@ -54,6 +50,132 @@ pub async fn run(
     true
 }
 
+/// One provisioner of one object.
+struct Run<'a> {
+    walk: &'a Walk,
+    p: &'a Provisioner,
+    code: &'a ProvisionerProgram,
+    addr: &'a ResourceInstance,
+    this: &'a Value,
+    module: &'a ModuleRun,
+    repeat: &'a Repeat,
+}
+
+impl Run<'_> {
+    async fn run(&self) -> Result<(), Diagnostics> {
+        let (value, marks) = self.eval(&self.code.decoder)?;
+        check(self.p, &value)?;
+        // Secrets in the configuration may show in what is printed.
+        let secret = !marks.is_empty();
+        if &*self.p.ty == "local-exec" {
+            return local::run(self, &value, secret).await;
+        }
+        let Some(decoder) = &self.code.connection else {
+            return self.fail("There is no \"connection\" block that says how the machine is reached.".into());
+        };
+        let (settings, _) = self.eval(decoder)?;
+        self.walk.report_all(connection::check_timeout(&settings, self.p.range));
+        let agent = self.walk.runtime.place.ssh_agent.clone();
+        let connection = Connection::read(&settings, agent).or_else(|problem| self.fail(problem))?;
+        self.remote(&value, &connection, secret).await.or_else(|problem| self.fail(problem))
+    }
+
+    async fn remote(&self, value: &Value, connection: &Connection, secret: bool) -> Result<(), String> {
+        let base = &self.walk.runtime.place.base_dir;
+        // What is missing here is found before anything is tried there.
+        let (upload, scripts) = match &*self.p.ty {
+            "file" => (Some(remote::Upload::read(value, base)?), Vec::new()),
+            _ => (None, remote::scripts(value, base)?),
+        };
+        let mut lines = Lines { run: self, secret, told: false, part: Vec::new() };
+        let target = &connection.target;
+        lines.say(&format!("Connecting to {} by SSH as {}...", target.host, target.user));
+        let waiting = |problem: &str| {
+            if !secret {
+                self.say(&format!("Not connected yet: {problem}. Trying again..."));
+            }
+        };
+        let mut session = ssh::Session::connect(connection, &waiting).await?;
+        lines.say("Connected.");
+        let mut result = match upload {
+            Some(upload) => upload.send(&mut session).await,
+            None => Ok(()),
+        };
+        for script in scripts {
+            if result.is_ok() {
+                result = remote::run_script(&mut session, connection, script, &mut lines).await;
+            }
+        }
+        session.close().await;
+        result
+    }
+
+    /// Evaluates a block; gives its value without marks, and all the marks in it.
+    fn eval(&self, decoder: &Decoder) -> Result<(Value, Marks), Diagnostics> {
+        let mut diags = Diagnostics::new();
+        let scope = self.walk.runtime.scope(self.module, self.repeat).with_self(self.this.clone());
+        let value = decoder.eval(&scope, &mut diags);
+        let Some(value) = value.filter(|_| !diags.has_errors()) else { return Err(diags) };
+        let mut marks = Marks::default();
+        let value = value.unmark_deep(&mut marks);
+        Ok((value, marks))
+    }
+
+    fn say(&self, line: &str) {
+        self.walk.events.event(Event::ProvisionerOutput { addr: self.addr, provisioner: &self.p.ty, line });
+    }
+
+    fn fail<T>(&self, detail: String) -> Result<T, Diagnostics> {
+        Err(Diagnostic::error(format!("{} provisioner error", self.p.ty), detail)
+            .at(self.p.body.missing_item_range())
+            .into())
+    }
+}
+
+/// Output of a provisioner, line by line; withheld where the configuration has secrets.
+struct Lines<'a> {
+    run: &'a Run<'a>,
+    secret: bool,
+    /// Said that output is withheld.
+    told: bool,
+    /// The line that is not complete yet.
+    part: Vec<u8>,
+}
+
+impl Lines<'_> {
+    fn say(&mut self, line: &str) {
+        if !self.secret {
+            self.run.say(line);
+        } else if !std::mem::replace(&mut self.told, true) {
+            self.run.say("(output suppressed: the configuration of the provisioner has sensitive values)");
+        }
+    }
+
+    /// Takes output as it comes. Carriage returns end lines too; empty ones are dropped.
+    fn feed(&mut self, data: &[u8]) {
+        if self.secret {
+            return;
+        }
+        for byte in data {
+            match byte {
+                b'\n' | b'\r' => self.end(),
+                byte => self.part.push(*byte),
+            }
+        }
+    }
+
+    fn end(&mut self) {
+        if !self.secret && !self.part.is_empty() {
+            let line = String::from_utf8_lossy(&std::mem::take(&mut self.part)).into_owned();
+            self.say(&line);
+        }
+    }
+}
+
+fn text(value: &Value, name: &str) -> Option<String> {
+    value.get(name).and_then(Value::as_str).map(str::to_owned)
+}
+
 fn attribute(ty: Type, required: bool) -> Attribute {
     Attribute {
         ty: AttributeType::Value(ty),
@@ -67,119 +189,34 @@ fn attribute(ty: Type, required: bool) -> Attribute {
     }
 }
 
-static LOCAL_EXEC: LazyLock<Block> = LazyLock::new(|| Block {
-    attributes: [
-        ("command".into(), attribute(Type::String, true)),
-        ("interpreter".into(), attribute(Type::list(Type::String), false)),
-        ("working_dir".into(), attribute(Type::String, false)),
-        ("environment".into(), attribute(Type::map(Type::String), false)),
-        ("quiet".into(), attribute(Type::Bool, false)),
-    ]
-    .into(),
-    ..Block::default()
-});
-
 /// The schema of a provisioner's block.
 pub fn schema(ty: &str) -> Option<&'static Block> {
-    (ty == "local-exec").then_some(&*LOCAL_EXEC)
+    match ty {
+        "local-exec" => Some(&local::SCHEMA),
+        "remote-exec" => Some(&remote::REMOTE_EXEC),
+        "file" => Some(&remote::FILE),
+        _ => None,
+    }
 }
 
-async fn local_exec(
-    walk: &Walk,
-    p: &Provisioner,
-    decoder: &Decoder,
-    addr: &ResourceInstance,
-    this: &Value,
-    module: &ModuleRun,
-    repeat: &Repeat,
-) -> Result<(), Diagnostics> {
-    let mut diags = Diagnostics::new();
-    let scope = walk.runtime.scope(module, repeat).with_self(this.clone());
-    let value = decoder.eval(&scope, &mut diags);
-    let Some(value) = value.filter(|_| !diags.has_errors()) else { return Err(diags) };
-    let mut marks = Marks::default();
-    let value = value.unmark_deep(&mut marks);
-    let text = |name: &str| value.get(name).and_then(|v| v.as_str().map(str::to_owned));
-    let fail = |detail: String| {
-        Err(Diagnostic::error("local-exec provisioner error", detail).at(p.body.missing_item_range()).into())
-    };
-    let Some(command) = text("command").filter(|c| !c.is_empty()) else {
-        return fail("The argument \"command\" must be a text that is not empty.".into());
-    };
-    let interpreter: Vec<String> = value
-        .get("interpreter")
-        .and_then(Value::items)
-        .map(|items| items.iter().filter_map(|v| v.as_str().map(str::to_owned)).collect())
-        .unwrap_or_default();
-    let shell = vec!["/bin/sh".to_owned(), "-c".to_owned()];
-    let interpreter = if interpreter.is_empty() { shell } else { interpreter };
-    let mut process = tokio::process::Command::new(&interpreter[0]);
-    process.args(&interpreter[1..]).arg(&command);
-    process.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
-    process.current_dir(match text("working_dir") {
-        Some(dir) => walk.runtime.place.base_dir.join(dir),
-        None => walk.runtime.place.base_dir.clone(),
-    });
-    if let Some(environment) = value.get("environment").and_then(Value::entries) {
-        for (k, v) in environment {
-            if let Some(v) = v.as_str() {
-                process.env(&**k, v);
-            }
-        }
-    }
-    let quiet = value.get("quiet").and_then(Value::as_bool) == Some(true);
-    let secret = !marks.is_empty();
-    let say = |line: &str| walk.events.event(Event::ProvisionerOutput { addr, provisioner: &p.ty, line });
-    if secret {
-        say("(output suppressed: the configuration of the provisioner has sensitive values)");
-    } else if quiet {
-        say("Executing: (suppressed by \"quiet\")");
-    } else {
-        let argv: Vec<String> = interpreter.iter().chain([&command]).map(|a| format!("{a:?}")).collect();
-        say(&format!("Executing: [{}]", argv.join(" ")));
-    }
-    let mut child = match process.spawn() {
-        Ok(c) => c,
-        Err(e) => return fail(format!("The program {} cannot be started: {e}.", interpreter[0])),
-    };
-    let (out, err) = (child.stdout.take(), child.stderr.take());
-    let tail = std::sync::Mutex::new(Vec::<String>::new());
-    let keep = |line: String| {
-        if !secret {
-            say(&line);
-            let mut tail = tail.lock().unwrap_or_else(|e| e.into_inner());
-            if tail.len() == 40 {
-                tail.remove(0);
-            }
-            tail.push(line);
-        }
-    };
-    tokio::join!(forward(out, &keep), forward(err, &keep));
-    let status = match child.wait().await {
-        Ok(s) => s,
-        Err(e) => return fail(format!("Waiting for the command failed: {e}.")),
-    };
-    if status.success() {
-        return Ok(());
-    }
-    let output = if secret {
-        "(suppressed)".to_owned()
-    } else {
-        tail.into_inner().unwrap_or_else(|e| e.into_inner()).join("\n")
-    };
-    let shown = if secret { "The command".to_owned() } else { format!("The command {command:?}") };
-    fail(format!("{shown} ended with {status}. Its output was:\n{output}"))
+/// The schema of `connection` blocks.
+pub fn connection_schema() -> &'static Block {
+    &connection::SCHEMA
 }
 
-async fn forward(stream: Option<impl tokio::io::AsyncRead + Unpin>, f: &impl Fn(String)) {
-    let Some(stream) = stream else { return };
-    let mut reader = BufReader::new(stream);
-    let mut line = Vec::new();
-    while let Ok(n) = reader.read_until(b'\n', &mut line).await {
-        if n == 0 {
-            break;
-        }
-        f(String::from_utf8_lossy(&line).trim_end_matches(['\n', '\r']).to_owned());
-        line.clear();
-    }
+/// Checks arguments of a provisioner that depend on each other; its value may have unknown parts.
+///
+/// # Errors
+/// What is wrong with them.
+pub fn check(p: &Provisioner, value: &Value) -> Result<(), Diagnostic> {
+    remote::check(&p.ty, value).map_err(|(summary, detail)| Diagnostic::error(summary, detail).at(p.range))
+}
+
+/// The error for a provisioner of an unknown type.
+pub fn unknown(p: &Provisioner) -> Diagnostic {
+    Diagnostic::error(
+        "Provisioner not supported",
+        format!("There is no provisioner \"{}\": gpuform has local-exec, remote-exec and file.", p.ty),
+    )
+    .at(p.range)
 }

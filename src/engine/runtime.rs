@@ -127,6 +127,8 @@ pub struct Place {
     pub base_dir: std::path::PathBuf,
     /// What `~` stands for.
     pub home: Option<std::path::PathBuf>,
+    /// The socket of the user's SSH agent.
+    pub ssh_agent: Option<std::path::PathBuf>,
     /// `path.cwd`
     pub cwd: String,
     /// `path.root`

@@ -9,7 +9,7 @@ use crate::engine::runtime::{Kind, Repeat};
 use crate::engine::schedule::Outcome;
 use crate::engine::stored::TypeInfo;
 use crate::engine::walk::{ResourceStep, Walk};
-use crate::engine::{checks::Checkable, import, objects};
+use crate::engine::{checks::Checkable, import, objects, provision};
 use crate::lang::syntax::Slot;
 use async_trait::async_trait;
 use gpuform_schema::{Marks, Type, Value};
@@ -74,9 +74,13 @@ impl ResourceStep for Validator {
             let with_self = scope().with_self(value.clone());
             ok &=
                 walk.conditions(&l.postconditions, &with_self, &subject, "Resource postcondition failed", block.range);
-            for decoder in code.provisioners.iter().flatten() {
+            for (p, code) in block.provisioners.iter().zip(&code.provisioners) {
+                let Some(code) = code else { continue };
                 let mut diags = Diagnostics::new();
-                decoder.eval(&scope().with_self(Value::unknown(info.ty.clone())), &mut diags);
+                let scope = scope().with_self(Value::unknown(info.ty.clone()));
+                let value = code.decoder.eval(&scope, &mut diags);
+                diags.extend(value.and_then(|v| provision::check(p, &v).err()));
+                code.connection.iter().for_each(|c| drop(c.eval(&scope, &mut diags)));
                 ok &= !walk.report_all(diags);
             }
             // What others see of it is wholly unknown.

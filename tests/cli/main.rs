@@ -13,6 +13,8 @@ mod graph;
 mod hostile;
 mod install;
 mod recorded;
+mod remote;
+mod ssh_server;
 mod test_command;
 mod usage;
 mod workflow;

@@ -3,15 +3,17 @@
 
 use super::references::{self, References};
 use super::{
-    CALL, ModuleId, ModuleMeta, Node, Program, ProviderBlock, ProviderId, ProviderMeta, ResourceMeta, ResourceProgram,
+    CALL, ModuleId, ModuleMeta, Node, Program, ProviderBlock, ProviderId, ProviderMeta, ProvisionerProgram,
+    ResourceMeta, ResourceProgram,
 };
 use crate::addr::{self, AbsProviderConfig, Mode};
 use crate::config::model::{self, Config, LocalProviderConfig, ModuleNode, Repetition};
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::engine::providers::ProviderPool;
+use crate::engine::provision;
 use crate::lang::decode::{Decoder, Layout};
 use crate::lang::resolve::Allowed;
-use crate::lang::syntax::{Expr, Slot};
+use crate::lang::syntax::{Body, Expr, Slot};
 use crate::plugin::Provider;
 use gpuform_schema::schema::Schema;
 use petgraph::graph::{DiGraph, NodeIndex};
@@ -211,7 +213,7 @@ impl Builder<'_> {
                 if let Some(program) = &resource.block {
                     program.decoder.visit_traversals(&mut |t| wrong.extend(references.check(m, t)));
                     wrong_names = !wrong.is_empty();
-                    let provisioners = program.provisioners.iter().flatten();
+                    let provisioners = program.provisioners.iter().flatten().flat_map(ProvisionerProgram::decoders);
                     provisioners.for_each(|d| d.visit_traversals(&mut |t| wrong.extend(references.check(m, t))));
                 }
                 let block = &meta.module().resources[slot];
@@ -325,7 +327,7 @@ impl Builder<'_> {
                 }
                 l.replace_triggered_by.iter().for_each(|e| refs(p, m, e, false, &mut add));
                 if let Some(program) = &meta.block {
-                    let provisioners = program.provisioners.iter().flatten();
+                    let provisioners = program.provisioners.iter().flatten().flat_map(ProvisionerProgram::decoders);
                     for decoder in provisioners.chain([&program.decoder]) {
                         decoder.visit_traversals(&mut |t| p.nodes_of(m, t, &mut |i| add(i, true)));
                     }
@@ -456,18 +458,42 @@ fn compile_resource(
     let provisioners = block
         .provisioners
         .iter()
-        .map(|p| {
-            let schema = crate::engine::provision::schema(&p.ty)?;
-            let allowed = Allowed { self_object: true, ..allowed };
-            Some(compile_body(&p.body, &Layout::new(schema), module, allowed, diags))
-        })
+        .map(|p| compile_provisioner(p, block.connection.as_ref(), module, allowed, diags))
         .collect();
     Some(Arc::new(ResourceProgram { schema, decoder, provisioners }))
 }
 
+fn compile_provisioner(
+    p: &model::Provisioner,
+    of_resource: Option<&Body>,
+    module: &model::Module,
+    allowed: Allowed,
+    diags: &mut Diagnostics,
+) -> Option<ProvisionerProgram> {
+    let Some(schema) = provision::schema(&p.ty) else {
+        diags.push(provision::unknown(p));
+        return None;
+    };
+    let allowed = Allowed { self_object: true, ..allowed };
+    let decoder = compile_body(&p.body, &Layout::new(schema), module, allowed, diags);
+    let connection = match (of_resource, &p.connection) {
+        (Some(of_resource), Some(own)) => Some(of_resource.clone().overridden_by(own.clone())),
+        (of_resource, own) => own.as_ref().or(of_resource).cloned(),
+    };
+    let connection = connection.map(|body| {
+        // The resource's block may be read for several provisioners: what is wrong with it is said once.
+        let mut found = Diagnostics::new();
+        let decoder = compile_body(&body, &Layout::new(provision::connection_schema()), module, allowed, &mut found);
+        let new: Vec<Diagnostic> = found.into_iter().filter(|d| !diags.iter().any(|known| known == d)).collect();
+        diags.extend(new);
+        decoder
+    });
+    Some(ProvisionerProgram { decoder, connection })
+}
+
 /// Reads a body by a schema; its names mean objects of `module`.
 fn compile_body(
-    body: &crate::lang::syntax::Body,
+    body: &Body,
     layout: &Arc<Layout>,
     module: &model::Module,
     allowed: Allowed,

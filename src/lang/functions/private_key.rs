@@ -3,7 +3,7 @@
 use super::encoding::decode_base64;
 use rsa::pkcs1::DecodeRsaPrivateKey;
 use rsa::pkcs8::DecodePrivateKey;
-use rsa::{BoxedUint, PrivateKey};
+use rsa::{BoxedUint, RsaPrivateKey as PrivateKey};
 
 /// Reads a key; the error is a clause without a full stop.
 pub(super) fn parse(pem: &str) -> Result<PrivateKey, String> {
