@@ -114,19 +114,23 @@ impl Work {
         text(&out.stderr)
     }
 
-    /// The IDs of the objects that exist in the provider's store.
-    pub fn ids(&self) -> BTreeSet<String> {
-        let Ok(entries) = std::fs::read_dir(self.path("store")) else { return BTreeSet::new() };
-        entries.flatten().filter(|e| e.path().is_file()).map(|e| e.file_name().to_string_lossy().into_owned()).collect()
+    /// The files of the objects that exist in the provider's store.
+    fn objects(&self) -> Vec<PathBuf> {
+        let Ok(entries) = std::fs::read_dir(self.path("store")) else { return Vec::new() };
+        entries.flatten().map(|e| e.path()).filter(|p| p.extension().is_some_and(|e| e == "json")).collect()
     }
 
-    /// The names of the objects that exist in the provider's store.
+    /// The IDs of the objects that exist.
+    pub fn ids(&self) -> BTreeSet<String> {
+        self.objects().iter().filter_map(|p| Some(p.file_stem()?.to_string_lossy().into_owned())).collect()
+    }
+
+    /// Their names, sorted.
     pub fn things(&self) -> Vec<String> {
-        let Ok(entries) = std::fs::read_dir(self.path("store")) else { return Vec::new() };
-        let mut names: Vec<String> = entries
-            .flatten()
-            .filter(|e| e.path().is_file())
-            .filter_map(|e| serde_json::from_slice::<serde_json::Value>(&std::fs::read(e.path()).ok()?).ok())
+        let mut names: Vec<String> = self
+            .objects()
+            .iter()
+            .filter_map(|p| serde_json::from_slice::<serde_json::Value>(&std::fs::read(p).ok()?).ok())
             .filter_map(|v| v.get("name").and_then(|n| n.as_str().map(str::to_owned)))
             .collect();
         names.sort();

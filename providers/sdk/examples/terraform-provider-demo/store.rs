@@ -65,8 +65,9 @@ impl Store {
             Some(found) if !self.ignore_tokens => (found.id, found.object),
             _ => {
                 let id = format!("{kind}-{}", uuid::Uuid::new_v4().simple());
-                self.write(kind, &id, &object)?;
+                // The token first: an object never exists without it, at whatever moment the process ends.
                 std::fs::write(self.folder.join("tokens").join(token), &id).map_err(|e| self.broken(&e))?;
+                self.write(kind, &id, &object)?;
                 self.record("create", kind, &id, name, token)?;
                 (id, object)
             }
