@@ -94,7 +94,12 @@ const STORAGE: Group = Group {
     config: "storage",
     changes: &["status=Suspended"],
     replaced: &[],
-    untold: &[("aws_s3_bucket.data", &["force_destroy"]), ("aws_s3_object.readme", &["content", "etag", "version_id"])],
+    untold: &[
+        ("aws_s3_bucket.data", &["force_destroy"]),
+        // Its document refers to the bucket, and is read after the bucket's update.
+        ("aws_s3_bucket_policy.data", &["policy"]),
+        ("aws_s3_object.readme", &["content", "etag", "version_id"]),
+    ],
     drift: &[
         (
             "aws_s3_bucket.data",
