@@ -188,6 +188,9 @@ pub struct Lock {
     /// How long to wait for a lock that somebody else holds, e.g. 30s.
     #[arg(long, value_name = "DURATION", default_value = "0s", value_parser = duration)]
     pub lock_timeout: Duration,
+    /// Accepted for scripts that give it: it concerns remote states that another version wrote, which are never refused.
+    #[arg(long, hide = true)]
+    ignore_remote_version: bool,
 }
 
 /// Where a local state is kept (for the local backend only).

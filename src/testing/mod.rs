@@ -22,9 +22,9 @@ mod stand_ins;
 mod variables;
 mod watcher;
 
-pub use files::DEFAULT_DIRECTORY;
+pub use files::{DEFAULT_DIRECTORY, module_key};
 pub use loader::load;
-pub use modules::{each as each_module, modules, wanted};
+pub use modules::{each as each_module, key_of, modules, wanted};
 pub use runner::{Inputs, Programs, run};
 pub use variables::Given;
 pub use watcher::{Counts, Left, Outcome, Reached, Shown, Stage, Status, Watcher};

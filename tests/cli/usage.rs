@@ -64,6 +64,30 @@ fn flags_take_values_as_in_terraform() {
     assert!(check(&work, 0, "plan -json -json=false -no-color=1").contains("Changes to Outputs"));
     assert!(check(&work, 0, "-version").starts_with("gpuform v"));
     assert!(check(&work, 0, "workspace list -no-color").contains("default"));
+    assert!(check(&work, 0, "graph -module-depth=1").starts_with("digraph"));
+    check(&work, 0, "init -ignore-remote-version");
+}
+
+#[test]
+fn providers_shows_the_modules_of_tests_too() {
+    let work = Work::new("resource \"terraform_data\" \"a\" {}\n");
+    for dir in ["tests", "m"] {
+        std::fs::create_dir(work.path(dir)).unwrap();
+    }
+    work.write("tests/a.tftest.hcl", "run \"x\" {\n  module {\n    source = \"./m\"\n  }\n}\n");
+    work.write("m/main.tf", "resource \"null_resource\" \"x\" {}\n");
+    check(&work, 0, "get");
+    assert_eq!(
+        check(&work, 0, "providers"),
+        "
+Providers required by configuration:
+.
+├── provider[terraform.io/builtin/terraform]
+└── test.tests.a
+    └── run.x
+        └── provider[registry.terraform.io/hashicorp/null]
+"
+    );
 }
 
 #[test]

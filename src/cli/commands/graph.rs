@@ -27,6 +27,9 @@ pub struct Graph {
     /// Draw a graph that has cycles instead of reporting them; with -type only.
     #[arg(long)]
     draw_cycles: bool,
+    /// Accepted for old scripts: all modules are always drawn.
+    #[arg(long, value_name = "N", hide = true)]
+    module_depth: Option<i64>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -3,6 +3,7 @@
 use crate::addr::Provider;
 use crate::cli::context::Context;
 use crate::cli::project::{Factory, cli_settings, load_config};
+use crate::cli::test_programs::TestPrograms;
 use crate::cli::{Exit, FAILED, OK, backends, view};
 use crate::config::model::{Config, ModuleNode};
 use crate::config::version::Constraints;
@@ -14,9 +15,10 @@ use crate::install::package::platform;
 use crate::install::providers::Catalogue;
 use crate::install::requirements::Requirements;
 use crate::state::State;
+use crate::testing::{self, Programs as _};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Show which providers the configuration and the state need.
 #[derive(clap::Args, Debug)]
@@ -24,6 +26,9 @@ use std::path::PathBuf;
 pub struct Providers {
     #[command(subcommand)]
     what: Option<What>,
+    /// Where tests are kept, whose modules may need providers too.
+    #[arg(long, value_name = "DIR", default_value = testing::DEFAULT_DIRECTORY)]
+    test_directory: String,
 }
 
 #[derive(clap::Subcommand, Debug)]
@@ -53,7 +58,7 @@ struct Lock {
 
 impl Providers {
     pub async fn run(self, cx: &mut Context) -> Exit {
-        let (config, mut diags) = load_config(cx, std::path::Path::new("."));
+        let (config, mut diags) = load_config(cx, Path::new("."));
         let Some(config) = config else {
             cx.show(&diags, false);
             return FAILED;
@@ -64,7 +69,7 @@ impl Providers {
                 Err(Diagnostic::error("No configuration files", detail).into())
             }
             None => {
-                let text = tree(cx, &config.root, &mut diags).await;
+                let text = tree(cx, &config.root, &self.test_directory, &mut diags).await;
                 cx.show(&diags, false);
                 text
             }
@@ -89,9 +94,16 @@ async fn stored(cx: &Context) -> Result<Option<State>, Diagnostics> {
     Ok(backend.read(&cx.workspace()).await?.map(|s| s.state))
 }
 
-async fn tree(cx: &Context, root: &ModuleNode, diags: &mut Diagnostics) -> Result<String, Diagnostics> {
+async fn tree(
+    cx: &Context,
+    root: &ModuleNode,
+    test_directory: &str,
+    diags: &mut Diagnostics,
+) -> Result<String, Diagnostics> {
+    let mut whole = Tree::of_module(root, diags);
+    whole.branches.extend(tests(cx, test_directory, diags)?);
     let mut out = String::from("\nProviders required by configuration:\n.\n");
-    branch(root, "", &mut out, diags);
+    whole.draw("", &mut out);
     if diags.has_errors() {
         return Err(Diagnostics::new());
     }
@@ -108,24 +120,63 @@ async fn tree(cx: &Context, root: &ModuleNode, diags: &mut Diagnostics) -> Resul
     Ok(out)
 }
 
-/// The providers of one module and the modules that it calls, as a tree.
-fn branch(node: &ModuleNode, indent: &str, out: &mut String, diags: &mut Diagnostics) {
-    let providers = Requirements::of_module(&node.module, diags);
-    let items: Vec<String> = providers
-        .0
-        .iter()
-        .map(|(p, constraints)| format!("provider[{p}] {constraints}").trim_end().to_owned())
-        .collect();
-    let total = items.len() + node.children.len();
-    for (i, item) in items.iter().enumerate() {
-        let _ = writeln!(out, "{indent}{}── {item}", if i + 1 == total { "└" } else { "├" });
+/// Providers, and named parts of the configuration that need more of them.
+#[derive(Default)]
+struct Tree {
+    leaves: Vec<String>,
+    branches: Vec<(String, Tree)>,
+}
+
+impl Tree {
+    /// The providers of one module and the modules that it calls.
+    fn of_module(node: &ModuleNode, diags: &mut Diagnostics) -> Tree {
+        let providers = Requirements::of_module(&node.module, diags);
+        let leaf =
+            |(p, constraints): (&Provider, &Constraints)| format!("provider[{p}] {constraints}").trim_end().to_owned();
+        let name = |child: &ModuleNode| format!("module.{}", child.addr.0.last().map_or("", |n| n));
+        Tree {
+            leaves: providers.0.iter().map(leaf).collect(),
+            branches: node.children.iter().map(|c| (name(c), Tree::of_module(c, diags))).collect(),
+        }
     }
-    for (i, child) in node.children.iter().enumerate() {
-        let last = items.len() + i + 1 == total;
-        let name = child.addr.0.last().map_or("", |n| n);
-        let _ = writeln!(out, "{indent}{}── module.{name}", if last { "└" } else { "├" });
-        branch(child, &format!("{indent}{}", if last { "    " } else { "│\u{a0}\u{a0} " }), out, diags);
+
+    fn draw(&self, indent: &str, out: &mut String) {
+        let total = self.leaves.len() + self.branches.len();
+        let mut items = 0;
+        let mut item = |out: &mut String, text: &str| {
+            items += 1;
+            let _ = writeln!(out, "{indent}{}── {text}", if items == total { "└" } else { "├" });
+            items == total
+        };
+        for leaf in &self.leaves {
+            item(out, leaf);
+        }
+        for (name, branch) in &self.branches {
+            let last = item(out, name);
+            branch.draw(&format!("{indent}{}", if last { "    " } else { "│\u{a0}\u{a0} " }), out);
+        }
     }
+}
+
+/// What the modules need that the runs of test files name, a tree for each file.
+fn tests(cx: &Context, directory: &str, diags: &mut Diagnostics) -> Result<Vec<(String, Tree)>, Diagnostics> {
+    let suite = testing::load(Path::new("."), directory, &cx.sources, diags);
+    if suite.files.is_empty() {
+        return Ok(Vec::new());
+    }
+    let programs = TestPrograms::new(cx)?;
+    let mut files: Vec<(String, Tree)> = Vec::new();
+    for file in &suite.files {
+        let mut runs = Tree::default();
+        for run in &file.runs {
+            if let Some(module) = &run.module {
+                let config = programs.load(Some((&testing::key_of(file, run), module)), Vec::new())?;
+                runs.branches.push((format!("run.{}", run.name), Tree::of_module(&config.root, diags)));
+            }
+        }
+        files.push((format!("test.{}", testing::module_key(&file.name)), runs));
+    }
+    Ok(files)
 }
 
 impl Lock {
