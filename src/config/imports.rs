@@ -48,7 +48,7 @@ pub(super) fn declare_targets(module: &mut Module) {
                 check: None,
                 generated: true,
             };
-            module.resources.insert(addr.clone(), block);
+            module.resources.insert(addr.clone(), Box::new(block));
         }
     }
 }

@@ -77,7 +77,7 @@ pub struct Module {
     pub outputs: IndexMap<Str, Output>,
     /// Managed, data and ephemeral resources together; slots number them all. Data sources nested in `check` blocks
     /// are here too, with `check` set.
-    pub resources: IndexMap<Resource, ResourceBlock>,
+    pub resources: IndexMap<Resource, Box<ResourceBlock>>,
     pub calls: IndexMap<Str, ModuleCall>,
     pub provider_configs: IndexMap<LocalProviderConfig, ProviderConfig>,
     /// Local provider name → requirement, implied ones included.

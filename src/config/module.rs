@@ -320,7 +320,7 @@ impl Builder<'_> {
         match self.module.resources.entry(resource.addr.clone()) {
             Entry::Vacant(e) => {
                 let slot = e.index();
-                e.insert(resource);
+                e.insert(Box::new(resource));
                 Some(slot)
             }
             Entry::Occupied(e) => {

@@ -100,7 +100,7 @@ impl Executor {
         let (Some(code), Some(configured)) = (&meta.block, walk.provider(meta.provider)) else {
             return walk.runtime.instances(m).is_empty();
         };
-        let info = TypeInfo::new(block.addr.ty.clone(), code.schema.clone());
+        let info = &*code.info;
         let mut ok = true;
         for run in walk.runtime.instances(m) {
             let abs = AbsResource { module: run.addr.clone(), resource: block.addr.clone() };
@@ -127,7 +127,6 @@ impl Executor {
             let jobs = repeats.iter().map(|repeat| {
                 let change = planned.get(&repeat.key()).copied();
                 let abs = &abs;
-                let info = &info;
                 async move {
                     let addr = abs.instance(repeat.key());
                     let configured = &*walk.handler(&addr, configured);

@@ -74,7 +74,9 @@ pub fn evaluate_config(
         let stored = m.contains(Marks::EPHEMERAL) && block.mode() != Mode::Ephemeral && !is_write_only(program, path);
         let Some(attribute) = path.0.first().filter(|_| stored) else { continue };
         let whole = match attribute {
-            Step::Attr(name) if program.schema.block.attributes.contains_key(name) => Path(vec![attribute.clone()]),
+            Step::Attr(name) if program.info.schema.block.attributes.contains_key(name) => {
+                Path(vec![attribute.clone()])
+            }
             _ => path.clone(),
         };
         if told.contains(&whole) {
@@ -101,7 +103,7 @@ pub fn evaluate_config(
 
 fn is_write_only(program: &ResourceProgram, path: &Path) -> bool {
     match path.0.first() {
-        Some(Step::Attr(name)) => program.schema.block.attributes.get(name).is_some_and(|a| a.write_only),
+        Some(Step::Attr(name)) => program.info.schema.block.attributes.get(name).is_some_and(|a| a.write_only),
         _ => false,
     }
 }

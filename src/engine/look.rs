@@ -6,7 +6,7 @@ use crate::diag::Diagnostics;
 use crate::engine::program::{ModuleId, Program};
 use crate::engine::runtime::{Kind, Repeat, combine};
 use crate::engine::schedule::Outcome;
-use crate::engine::stored::{self, TypeInfo};
+use crate::engine::stored;
 use crate::engine::walk::{Phase, ResourceStep, Walk};
 use crate::engine::{PlanOptions, Session, ephemeral};
 use crate::lang::scope::Scope;
@@ -28,14 +28,14 @@ impl ResourceStep for Stored<'_> {
         let (Some(code), Some(configured)) = (&meta.block, walk.provider(meta.provider)) else {
             return Outcome::Failed;
         };
-        let info = TypeInfo::new(block.addr.ty.clone(), code.schema.clone());
+        let info = &code.info;
         for run in walk.runtime.instances(m) {
             let abs = AbsResource { module: run.addr.clone(), resource: block.addr.clone() };
             let mut values = Vec::new();
             for (key, instance) in self.0.resource(&abs).into_iter().flat_map(|r| &r.instances) {
                 let Some(object) = &instance.current else { continue };
                 let addr = abs.instance(key.clone());
-                match stored::decode(&*configured.provider, &info, &addr, object).await {
+                match stored::decode(&*configured.provider, info, &addr, object).await {
                     Ok(v) => values.push((Repeat::of_key(key), info.mark(&v, &object.sensitive_paths))),
                     Err(d) => {
                         walk.report_all(d);

@@ -480,7 +480,7 @@ pub fn sensitive_paths(block: &Block, value: &Value) -> Vec<Path> {
     out
 }
 
-fn has_sensitive(block: &Block) -> bool {
+pub fn has_sensitive(block: &Block) -> bool {
     fn attribute(a: &Attribute) -> bool {
         a.sensitive || matches!(&a.ty, AttributeType::Nested(n) if n.attributes.values().any(attribute))
     }

@@ -140,7 +140,7 @@ impl Planner {
             // The configuration of a provider without instances of its module is never evaluated.
             return block.generated || walk.runtime.instances(m).is_empty();
         };
-        let info = TypeInfo::new(block.addr.ty.clone(), code.schema.clone());
+        let info = &*code.info;
         let imports = match (block.mode(), self.input.mode) {
             (Mode::Managed, PlanMode::Normal) => import::wanted(walk, &self.input.imports, m, slot),
             (Mode::Managed, PlanMode::RefreshOnly) => Some(self.input.imports.iter().cloned().collect()),
@@ -178,7 +178,7 @@ impl Planner {
                     block,
                     meta,
                     program: code,
-                    info: &info,
+                    info,
                     configured,
                     imports: &imports,
                 }
@@ -190,7 +190,7 @@ impl Planner {
             let _ = run.resources[slot as usize].set(combine(values, &Kind::of_block(block)));
             if block.mode() == Mode::Managed && self.input.mode != PlanMode::Destroy {
                 let wanted: HashSet<InstanceKey> = repeats.iter().map(Repeat::key).collect();
-                ok &= self.surplus(walk, (m, slot), &abs, &wanted, &info, configured).await;
+                ok &= self.surplus(walk, (m, slot), &abs, &wanted, info, configured).await;
             } else if block.mode() == Mode::Data {
                 let wanted: HashSet<InstanceKey> = repeats.iter().map(Repeat::key).collect();
                 self.drop_unwanted_data(&abs, &wanted);

@@ -9,6 +9,7 @@ mod references;
 use crate::addr::{self, AbsProviderConfig, ConfigResource};
 use crate::config::model::{self, Config, ModuleNode};
 use crate::diag::{Diagnostic, Diagnostics};
+use crate::engine::stored::TypeInfo;
 use crate::lang::decode::Decoder;
 use crate::lang::syntax::{Slot, StepKind, Target, Traversal};
 use gpuform_schema::Str;
@@ -67,7 +68,8 @@ pub struct ResourceMeta {
 
 /// A resource block decoded against its schema; shared by all calls of its module.
 pub struct ResourceProgram {
-    pub schema: Arc<Schema>,
+    /// The same for all blocks of a type.
+    pub info: Arc<TypeInfo>,
     pub decoder: Decoder,
     /// In the order of the block's provisioners; `None` for a type that does not exist, which was reported.
     pub provisioners: Vec<Option<ProvisionerProgram>>,

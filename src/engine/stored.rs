@@ -17,22 +17,31 @@ pub struct TypeInfo {
     pub name: Arc<str>,
     pub schema: Arc<Schema>,
     pub ty: Type,
+    has_sensitive: bool,
+    has_write_only: bool,
 }
 
 impl TypeInfo {
     pub fn new(name: Arc<str>, schema: Arc<Schema>) -> TypeInfo {
         let ty = schema.block.implied_type();
-        TypeInfo { name, schema, ty }
+        let (has_sensitive, has_write_only) =
+            (objects::has_sensitive(&schema.block), objects::has_write_only(&schema.block));
+        TypeInfo { name, schema, ty, has_sensitive, has_write_only }
     }
 
     /// Marks what the schema calls sensitive, and the parts at `paths`.
     pub fn mark(&self, value: &Value, paths: &[Path]) -> Value {
-        let schema = objects::sensitive_paths(&self.schema.block, value);
-        if schema.is_empty() && paths.is_empty() {
+        if !self.has_sensitive && paths.is_empty() {
             return value.clone();
         }
+        let schema = objects::sensitive_paths(&self.schema.block, value);
         let all: Vec<(Path, Marks)> = schema.iter().chain(paths).map(|p| (p.clone(), Marks::SENSITIVE)).collect();
         value.mark_paths(&all)
+    }
+
+    /// Write-only attributes are never kept.
+    pub fn without_write_only(&self, value: &Value) -> Value {
+        if self.has_write_only { objects::without_write_only(&self.schema.block, value) } else { value.clone() }
     }
 }
 

@@ -7,7 +7,6 @@ use crate::engine::instance::{evaluate_config, explain};
 use crate::engine::program::ModuleId;
 use crate::engine::runtime::{Kind, Repeat};
 use crate::engine::schedule::Outcome;
-use crate::engine::stored::TypeInfo;
 use crate::engine::walk::{ResourceStep, Walk};
 use crate::engine::{checks::Checkable, import, objects, provision};
 use crate::lang::syntax::Slot;
@@ -30,7 +29,7 @@ impl ResourceStep for Validator {
         let (Some(code), Some(configured)) = (&meta.block, walk.provider(meta.provider)) else {
             return Outcome::Failed;
         };
-        let info = TypeInfo::new(block.addr.ty.clone(), code.schema.clone());
+        let info = &code.info;
         let mut ok = imported;
         for run in walk.runtime.instances(m) {
             let Some(repeats) = walk.repeats(&block.repetition, run) else {

@@ -3,6 +3,7 @@
 
 pub mod backend;
 pub mod file;
+mod instances;
 pub mod journal;
 pub mod model;
 pub mod ops;
@@ -10,6 +11,7 @@ mod record_lock;
 pub mod store;
 
 pub use file::{Fingerprint, Stored};
+pub use instances::Instances;
 pub use model::{
     Attributes, CheckKind, CheckObject, CheckResult, CheckStatus, DeposedKey, InstanceState, ObjectState, ObjectStatus,
     OutputValue, ResourceState, State,

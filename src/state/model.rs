@@ -6,6 +6,7 @@
 use crate::addr::{
     AbsProviderConfig, AbsResource, ConfigResource, InstanceKey, Mode, ModuleInstance, Resource, ResourceInstance,
 };
+use crate::state::instances::Instances;
 use gpuform_schema::{Path, Str, Value};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -41,7 +42,7 @@ pub struct OutputValue {
 #[derive(Clone, PartialEq, Debug)]
 pub struct ResourceState {
     pub provider: AbsProviderConfig,
-    pub instances: BTreeMap<InstanceKey, InstanceState>,
+    pub instances: Instances,
 }
 
 /// The objects of one resource instance: the current one, and those replaced but not destroyed yet. Never empty.
@@ -310,7 +311,7 @@ impl State {
 
     // ---- changing
 
-    fn instances_mut(&mut self, addr: &AbsResource) -> Option<&mut BTreeMap<InstanceKey, InstanceState>> {
+    fn instances_mut(&mut self, addr: &AbsResource) -> Option<&mut Instances> {
         let resource = Arc::make_mut(&mut self.resources).get_mut(addr)?;
         Some(&mut Arc::make_mut(resource).instances)
     }
@@ -333,12 +334,12 @@ impl State {
     fn entry(&mut self, addr: &ResourceInstance, provider: &AbsProviderConfig) -> &mut InstanceState {
         let resource = Arc::make_mut(&mut self.resources)
             .entry(addr.abs_resource())
-            .or_insert_with(|| Arc::new(ResourceState { provider: provider.clone(), instances: BTreeMap::new() }));
+            .or_insert_with(|| Arc::new(ResourceState { provider: provider.clone(), instances: Instances::default() }));
         let resource = Arc::make_mut(resource);
         if resource.provider != *provider {
             resource.provider = provider.clone();
         }
-        resource.instances.entry(addr.key.clone()).or_default()
+        resource.instances.entry(&addr.key)
     }
 
     /// Sets the current object of an instance; the resource belongs to `provider` from then on.

@@ -186,7 +186,7 @@ impl Executor {
             let request = PlanRequest {
                 type_name: &job.info.name,
                 prior: prior.clone(),
-                proposed: objects::without_write_only(block, &proposed),
+                proposed: job.info.without_write_only(&proposed),
                 config: config.clone(),
                 prior_private: self.prior_private(c, prior),
                 provider_meta: None,
@@ -282,7 +282,7 @@ impl Executor {
             );
             failed = true;
         }
-        let new = objects::without_write_only(&job.info.schema.block, &objects::unknown_as_null(&new));
+        let new = job.info.without_write_only(&objects::unknown_as_null(&new));
         if !failed && !legacy_type_system {
             let broken = objects::check_result(&ready.planned, &new);
             if !broken.is_empty() {

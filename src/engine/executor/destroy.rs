@@ -21,12 +21,15 @@ use std::time::Instant;
 
 impl Executor {
     pub(super) async fn destroy_group(&self, walk: &Walk, group: &Group) -> bool {
-        let jobs = group.changes.iter().map(|n| self.destroy(walk, group, &self.plan.changes[*n]));
+        let changes = || group.changes.iter().map(|n| &self.plan.changes[*n]);
+        let Some(first) = changes().next() else { return true };
+        let info = &TypeInfo::new(first.addr.resource.ty.clone(), first.schema.clone());
+        let jobs = changes().map(|c| self.destroy(walk, group, info, c));
         let done: Vec<bool> = stream::iter(jobs).buffer_unordered(CONCURRENT_INSTANCES).collect().await;
         done.into_iter().all(|ok| ok)
     }
 
-    async fn destroy(&self, walk: &Walk, group: &Group, c: &ResourceChange) -> bool {
+    async fn destroy(&self, walk: &Walk, group: &Group, info: &TypeInfo, c: &ResourceChange) -> bool {
         if walk.stop.is_cancelled() {
             return false;
         }
@@ -47,7 +50,6 @@ impl Executor {
         };
         let Some(configured) = group.provider.and_then(|p| walk.provider(p)) else { return false };
         let configured = walk.handler(&c.addr, configured);
-        let info = TypeInfo::new(c.addr.resource.ty.clone(), c.schema.clone());
         let prior = c.before.unmark_deep(&mut Marks::default());
         let addr = &c.addr;
         let started = Instant::now();
@@ -109,7 +111,7 @@ impl Executor {
                 .address(addr),
             );
         } else if !response.state.is_null() && response.state != prior && response.state.is_wholly_known() {
-            self.keep_partly_destroyed(&info, c, deposed, &response.state, response.private, &mut changes);
+            self.keep_partly_destroyed(info, c, deposed, &response.state, response.private, &mut changes);
         }
         let failed = diags.has_errors();
         let recorded = self.record(walk, operation, changes).await;

@@ -11,7 +11,6 @@ use crate::engine::import;
 use crate::engine::instance::about;
 use crate::engine::program::{ModuleId, ResourceProgram};
 use crate::engine::runtime::Repeat;
-use crate::engine::stored::TypeInfo;
 use crate::engine::walk::Walk;
 use crate::lang::decode::{Decoder, Layout};
 use crate::lang::parse;
@@ -42,7 +41,6 @@ impl Planner {
             }
             return false;
         };
-        let info = TypeInfo::new(block.addr.ty.clone(), code.schema.clone());
         let i = Instance {
             walk,
             module: m,
@@ -53,7 +51,7 @@ impl Planner {
             block,
             meta,
             program: code,
-            info: &info,
+            info: &code.info,
             configured: Cow::Borrowed(configured),
             imports: &imports,
         };
@@ -63,7 +61,7 @@ impl Planner {
             return false;
         };
         let written = Some(&block.provider).filter(|p| **p != imports::implied_provider(&block.addr.ty));
-        let text = generate::resource(&block.addr, written, &code.schema.block, value);
+        let text = generate::resource(&block.addr, written, &code.info.schema.block, value);
         let id = prior.importing.as_ref().map(|i| i.id.clone());
         let change = match compile(&i, file, &text) {
             Some(code) => self.plan_instance(&Instance { program: &code, ..i }, prior).await,
@@ -88,11 +86,11 @@ fn compile(i: &Instance<'_>, file: &str, text: &str) -> Option<ResourceProgram> 
     if let Body::Native(body) = &mut body {
         body.attributes.retain(|a| &*a.name != "provider");
     }
-    let schema = i.program.schema.clone();
+    let info = i.program.info.clone();
     let module = i.walk.program().modules[0].module().clone();
-    let decoder = Decoder::compile(&body, &Layout::new(&schema.block), &*module, Allowed::default(), &mut diags);
+    let decoder = Decoder::compile(&body, &Layout::new(&info.schema.block), &*module, Allowed::default(), &mut diags);
     let failed = i.walk.report_all(about(diags, &i.addr));
-    (!failed).then(|| ResourceProgram { schema, decoder, provisioners: Vec::new() })
+    (!failed).then(|| ResourceProgram { info, decoder, provisioners: Vec::new() })
 }
 
 fn not_declared(block: &ResourceBlock) -> Diagnostic {

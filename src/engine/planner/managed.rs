@@ -88,7 +88,7 @@ impl Planner {
             let request = PlanRequest {
                 type_name: &i.info.name,
                 prior: prior_value.clone(),
-                proposed: objects::without_write_only(block, &proposed),
+                proposed: i.info.without_write_only(&proposed),
                 config: config.clone(),
                 prior_private: private.to_vec(),
                 provider_meta: None,

@@ -11,10 +11,12 @@ use crate::config::model::{self, Config, LocalProviderConfig, ModuleNode, Repeti
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::engine::providers::ProviderPool;
 use crate::engine::provision;
+use crate::engine::stored::TypeInfo;
 use crate::lang::decode::{Decoder, Layout};
 use crate::lang::resolve::Allowed;
 use crate::lang::syntax::{Body, Expr, Slot};
 use crate::plugin::Provider;
+use gpuform_schema::Str;
 use gpuform_schema::schema::Schema;
 use petgraph::graph::{DiGraph, NodeIndex};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -79,6 +81,9 @@ impl Program {
 
 /// Key of a decoded block: source module, resource slot, provider.
 type BlockKey = (*const model::Module, Slot, addr::Provider);
+
+/// What follows from a schema, by schema and name of the type.
+type Types = HashMap<(*const Schema, Str), (Arc<Layout>, Arc<TypeInfo>)>;
 
 struct Builder<'a> {
     program: Program,
@@ -175,7 +180,7 @@ impl Builder<'_> {
             }
             p.schema = Some(schema);
         }
-        let mut layouts = HashMap::new();
+        let mut types = Types::new();
         for m in 0..self.program.modules.len() {
             let module = self.program.modules[m].node.module.clone();
             for (slot, block) in module.resources.values().enumerate() {
@@ -185,7 +190,7 @@ impl Builder<'_> {
                 let key = (Arc::as_ptr(&module), slot as Slot, provider_addr.clone());
                 let compiled = self.blocks.entry(key).or_insert_with(|| {
                     let mut own = Diagnostics::new();
-                    let program = compile_resource(block, &module, &**provider, provider_addr, &mut layouts, &mut own);
+                    let program = compile_resource(block, &module, &**provider, provider_addr, &mut types, &mut own);
                     if block.generated {
                         // Configuration that is not made yet cannot be wrong.
                         own = Diagnostics::new();
@@ -219,7 +224,7 @@ impl Builder<'_> {
                 let block = &meta.module().resources[slot];
                 let ignored = block.lifecycle.ignore_changes.iter();
                 if let Some(program) = &resource.block {
-                    wrong.extend(ignored.filter_map(|t| references::ignored(&program.schema.block, t)));
+                    wrong.extend(ignored.filter_map(|t| references::ignored(&program.info.schema.block, t)));
                 }
                 if !wrong.is_empty() {
                     in_bodies.push((m, slot, wrong, wrong_names));
@@ -419,7 +424,7 @@ fn compile_resource(
     module: &model::Module,
     provider: &dyn crate::plugin::Provider,
     provider_addr: &addr::Provider,
-    layouts: &mut HashMap<*const Schema, Arc<Layout>>,
+    types: &mut Types,
     diags: &mut Diagnostics,
 ) -> Option<Arc<ResourceProgram>> {
     let ty = &block.addr.ty;
@@ -453,14 +458,16 @@ fn compile_resource(
         Repetition::ForEach(_) => Allowed { each: true, ..Allowed::default() },
         _ => Allowed::default(),
     };
-    let layout = layouts.entry(Arc::as_ptr(&schema)).or_insert_with(|| Layout::new(&schema.block)).clone();
-    let decoder = compile_body(&block.body, &layout, module, allowed, diags);
+    let (layout, info) = types
+        .entry((Arc::as_ptr(&schema), ty.clone()))
+        .or_insert_with(|| (Layout::new(&schema.block), Arc::new(TypeInfo::new(ty.clone(), schema.clone()))));
+    let decoder = compile_body(&block.body, layout, module, allowed, diags);
     let provisioners = block
         .provisioners
         .iter()
         .map(|p| compile_provisioner(p, block.connection.as_ref(), module, allowed, diags))
         .collect();
-    Some(Arc::new(ResourceProgram { schema, decoder, provisioners }))
+    Some(Arc::new(ResourceProgram { info: info.clone(), decoder, provisioners }))
 }
 
 fn compile_provisioner(

@@ -16,6 +16,15 @@ static NAMES: LazyLock<Arc<[Str]>> =
 
 static TYPE: LazyLock<Type> = LazyLock::new(|| schema().block.implied_type());
 
+/// What is planned for a new object.
+static UNKNOWN_ID: LazyLock<Value> = LazyLock::new(|| Value::unknown_not_null(Type::String));
+static UNKNOWN_STRING: LazyLock<Value> = LazyLock::new(|| Value::unknown(Type::String));
+
+/// An unknown value of a type: most are strings, and share one.
+fn unknown(ty: Type) -> Value {
+    if ty == Type::String { UNKNOWN_STRING.clone() } else { Value::unknown(ty) }
+}
+
 /// An object of the type, taken apart.
 struct Object {
     id: Value,
@@ -87,14 +96,14 @@ pub fn plan(prior: &Value, proposed: Value) -> (Value, Vec<Path>) {
     let mut requires_replace = Vec::new();
     match Object::take(prior) {
         None => {
-            planned.id = Value::unknown_not_null(Type::String);
+            planned.id = UNKNOWN_ID.clone();
             let input = &planned.input;
-            planned.output = if input.is_null() { Value::null() } else { Value::unknown(input.ty()) };
+            planned.output = if input.is_null() { Value::null() } else { unknown(input.ty()) };
         }
         Some(prior) => {
             planned.id = prior.id;
             planned.output =
-                if differ(&prior.input, &planned.input) { Value::unknown(planned.input.ty()) } else { prior.output };
+                if differ(&prior.input, &planned.input) { unknown(planned.input.ty()) } else { prior.output };
             if differ(&prior.triggers_replace, &planned.triggers_replace) {
                 requires_replace.push(Path::attrs(["triggers_replace"]));
             }

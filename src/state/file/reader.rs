@@ -5,8 +5,8 @@ use crate::addr::{AbsProviderConfig, AbsResource, ConfigResource, InstanceKey, M
 use crate::addr::{Resource, Target};
 use crate::diag::{Diagnostic, Failure, Result};
 use crate::state::{
-    Attributes, CheckKind, CheckObject, CheckResult, CheckStatus, DeposedKey, InstanceState, ObjectState, ObjectStatus,
-    OutputValue, ResourceState, State,
+    Attributes, CheckKind, CheckObject, CheckResult, CheckStatus, DeposedKey, ObjectState, ObjectStatus, OutputValue,
+    ResourceState, State,
 };
 use base64::Engine as _;
 use gpuform_schema::{Path, Step, Str, json};
@@ -280,7 +280,7 @@ impl<'a> Visitor<'a> for Resources<'_, 'a> {
             // The instances of a resource stand together, except in files written by other hands.
             if let Some(before) = self.state.remove_resource(&addr) {
                 for (key, instance) in before.instances {
-                    if resource.instances.insert(key.clone(), instance).is_some() {
+                    if resource.instances.insert(&key, instance).is_some() {
                         return Err(S::Error::custom(format!("{} appears twice", addr.instance(key))));
                     }
                 }
@@ -312,7 +312,7 @@ impl<'a> Visitor<'a> for OneResource<'_, 'a> {
         let reader = self.0;
         let mut module = ModuleInstance::root();
         let (mut mode, mut ty, mut name, mut provider) = (None, None, None, None);
-        let mut instances = BTreeMap::new();
+        let mut instances = crate::state::Instances::default();
         while let Some(Text(key)) = map.next_key()? {
             match &*key {
                 "module" => {
@@ -353,7 +353,7 @@ impl<'a> Visitor<'a> for OneResource<'_, 'a> {
 
 struct Instances<'r, 'a> {
     reader: &'r mut Reader<'a>,
-    instances: &'r mut BTreeMap<InstanceKey, InstanceState>,
+    instances: &'r mut crate::state::Instances,
 }
 
 impl<'a> DeserializeSeed<'a> for Instances<'_, 'a> {
@@ -378,7 +378,7 @@ impl<'a> Visitor<'a> for Instances<'_, 'a> {
     fn visit_seq<S: SeqAccess<'a>>(self, mut seq: S) -> std::result::Result<(), S::Error> {
         while let Some((key, deposed, object)) = seq.next_element_seed(OneObject(self.reader))? {
             let twice = |key: &InstanceKey| S::Error::custom(format!("the instance with key {key:?} appears twice"));
-            let instance = self.instances.entry(key.clone()).or_default();
+            let instance = self.instances.entry(&key);
             let before = match deposed {
                 None => instance.current.replace(Arc::new(object)),
                 Some(deposed) => instance.deposed.insert(deposed, Arc::new(object)),

@@ -114,7 +114,8 @@ impl Writer<'_> {
                 });
             }
             if module.resources.values().any(|b| !b.generated) {
-                let mut blocks: Vec<&ResourceBlock> = module.resources.values().filter(|b| !b.generated).collect();
+                let mut blocks: Vec<&ResourceBlock> =
+                    module.resources.values().map(|b| &**b).filter(|b| !b.generated).collect();
                 let rank = |mode| match mode {
                     Mode::Managed => 0,
                     Mode::Data => 1,
