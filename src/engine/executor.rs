@@ -15,14 +15,14 @@ use crate::engine::execution::{Execution, Step};
 use crate::engine::plan::{Counts, Plan, PlanMode, ResourceChange};
 use crate::engine::program::{ModuleId, ResourceProgram};
 use crate::engine::runtime::{Kind, ModuleRun, Repeat, combine};
-use crate::engine::schedule::Outcome;
+use crate::engine::schedule::{self, Outcome};
 use crate::engine::stored::{self, TypeInfo};
+use crate::engine::teller::Teller;
 use crate::engine::walk::{Configured, ResourceStep, Walk};
 use crate::lang::syntax::Slot;
 use crate::state::journal::Journal;
 use crate::state::{DeposedKey, State};
 use async_trait::async_trait;
-use futures::stream::{self, StreamExt};
 use gpuform_schema::Value;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -34,6 +34,7 @@ pub struct Executor {
     pub plan: Arc<Plan>,
     pub execution: Execution,
     journal: Option<Arc<Journal>>,
+    teller: Arc<Teller>,
     state: Mutex<State>,
     /// How many objects were added, changed, destroyed, imported so far.
     counts: Mutex<Counts>,
@@ -54,12 +55,13 @@ struct Job<'a> {
 }
 
 impl Executor {
-    pub fn new(plan: Arc<Plan>, execution: Execution, journal: Option<Arc<Journal>>) -> Executor {
+    pub fn new(plan: Arc<Plan>, execution: Execution, journal: Option<Arc<Journal>>, teller: Arc<Teller>) -> Executor {
         let state = plan.prior_state.clone();
         Executor {
             plan,
             execution,
             journal,
+            teller,
             state: Mutex::new(state),
             counts: Mutex::default(),
             deposed: Mutex::default(),
@@ -154,7 +156,7 @@ impl Executor {
                     }
                 }
             });
-            let values: Vec<Option<Value>> = stream::iter(jobs).buffered(CONCURRENT_INSTANCES).collect().await;
+            let values: Vec<Option<Value>> = schedule::in_order(jobs, CONCURRENT_INSTANCES).await;
             ok &= values.iter().all(Option::is_some);
             let values = repeats.iter().zip(values).filter_map(|(r, v)| Some((r.clone(), v?)));
             let _ = run.resources[slot as usize].set(combine(values, &Kind::of_block(block)));

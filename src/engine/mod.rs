@@ -32,6 +32,7 @@ pub mod schemas;
 pub mod stored;
 pub mod substitutes;
 mod targets;
+mod teller;
 mod triggers;
 mod validate;
 mod walk;
@@ -54,6 +55,7 @@ use crate::engine::providers::ProviderPool;
 use crate::engine::runtime::{Place, ProviderFunctions, Repeat, Runtime};
 use crate::engine::substitutes::Substitutes;
 use crate::engine::targets::Targets;
+use crate::engine::teller::Teller;
 use crate::engine::walk::{Phase, Walk};
 use crate::lang::scope::Scope;
 use crate::lang::syntax::Call;
@@ -579,7 +581,10 @@ pub async fn apply_evaluated(
     let phase = if destroy { Phase::ApplyDestroy } else { Phase::Apply };
     let mut walk = session.walk(phase, program.clone(), Some(plan.timestamp.clone()), plan.variables.clone(), included);
     walk.only_warn = plan.mode == PlanMode::RefreshOnly;
-    let executor = Executor::new(plan.clone(), execution, journal);
+    let (teller, telling) = Teller::start(session.events.clone(), session.stop.clone());
+    let teller = Arc::new(teller);
+    walk.events = teller.clone();
+    let executor = Executor::new(plan.clone(), execution, journal, teller);
     let graph = &executor.execution.graph;
     if let Err(cycle) = petgraph::algo::toposort(graph, None) {
         let step = graph[cycle.node_id()];
@@ -594,6 +599,11 @@ pub async fn apply_evaluated(
     }
     walk.run_graph(graph, |n| executor.step(&walk, n)).await;
     ephemeral::close_all(&walk).await;
+    walk.events = session.events.clone();
+    let (mut state, counts) = executor.finish();
+    if let Some(unrecorded) = telling.end().await {
+        walk.report(unrecorded);
+    }
     if session.stop.is_cancelled() && !walk.diagnostics().has_errors() {
         walk.report_all(executor::stopped());
     }
@@ -605,7 +615,6 @@ pub async fn apply_evaluated(
              is left to do.",
         ));
     }
-    let (mut state, counts) = executor.finish();
     if destroy && plan.targets.is_empty() && plan.excludes.is_empty() {
         // What was only read has no object behind it.
         let read: Vec<_> =

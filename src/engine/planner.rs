@@ -17,7 +17,7 @@ use crate::engine::events::Event;
 use crate::engine::plan::{Action, PlanMode, ResourceChange};
 use crate::engine::program::{ModuleId, ResourceMeta, ResourceProgram};
 use crate::engine::runtime::{Kind, ModuleRun, Repeat, combine};
-use crate::engine::schedule::Outcome;
+use crate::engine::schedule::{self, Outcome};
 use crate::engine::stored::TypeInfo;
 use crate::engine::targets::Targets;
 use crate::engine::walk::{Configured, ResourceStep, Walk};
@@ -25,7 +25,6 @@ use crate::engine::{generate, import};
 use crate::lang::syntax::Slot;
 use crate::state::State;
 use async_trait::async_trait;
-use futures::stream::{self, StreamExt};
 use gpuform_schema::Value;
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -183,8 +182,7 @@ impl Planner {
                     imports: &imports,
                 }
             });
-            let planned: Vec<Option<Value>> =
-                stream::iter(instances).map(|i| self.instance(i)).buffered(CONCURRENT_INSTANCES).collect().await;
+            let planned = schedule::in_order(instances.map(|i| self.instance(i)), CONCURRENT_INSTANCES).await;
             ok &= planned.iter().all(Option::is_some);
             let values = repeats.iter().zip(&planned).filter_map(|(r, v)| Some((r.clone(), v.clone()?)));
             let _ = run.resources[slot as usize].set(combine(values, &Kind::of_block(block)));

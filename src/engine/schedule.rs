@@ -1,7 +1,7 @@
 //! Runs the nodes of a graph as soon as everything they need is done, those with the longest path behind them first.
 //! A failed node's dependents are skipped; everything else goes on. Which node does what is the caller's business.
 
-use futures::stream::{FuturesUnordered, StreamExt};
+use futures::stream::{self, FuturesUnordered, StreamExt};
 use petgraph::Direction;
 use petgraph::graph::{DiGraph, NodeIndex};
 use std::collections::BinaryHeap;
@@ -13,6 +13,16 @@ pub enum Outcome {
     Done,
     /// It reported why; what depends on it is skipped.
     Failed,
+}
+
+/// Runs futures, up to `limit` at once, and gives their results in the order of the futures.
+pub async fn in_order<F: Future>(futures: impl ExactSizeIterator<Item = F>, limit: usize) -> Vec<F::Output> {
+    let mut futures = futures;
+    match (futures.len(), futures.next()) {
+        // Most blocks have one instance: it needs no queue.
+        (1, Some(only)) => vec![only.await],
+        (_, first) => stream::iter(first.into_iter().chain(futures)).buffered(limit).collect().await,
+    }
 }
 
 /// Runs every node once. Nodes that need nothing asynchronous complete while they are started; the others overlap.

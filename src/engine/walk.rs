@@ -77,6 +77,8 @@ pub struct Walk {
     pub stop: CancellationToken,
     /// Ceiling for operations of provider processes.
     pub operations: Semaphore,
+    /// Ceiling for operations that are prepared: as many again may become durable while others have their turns.
+    preparations: Semaphore,
     /// Values of root variables given from outside.
     pub variables: BTreeMap<Str, Value>,
     /// What is wrong with given values that cannot be converted.
@@ -115,7 +117,8 @@ impl Walk {
             pool,
             events,
             stop,
-            operations: Semaphore::new(parallelism.max(1)),
+            operations: Semaphore::new(permits(parallelism)),
+            preparations: Semaphore::new(permits(parallelism.saturating_mul(2))),
             variables,
             unsuitable_variables: BTreeMap::new(),
             included,
@@ -165,6 +168,11 @@ impl Walk {
     /// Waits for a turn to call a provider process; the built-in provider needs none.
     pub async fn turn(&self, provider: &addr::Provider) -> Option<SemaphorePermit<'_>> {
         if provider.is_builtin() { None } else { self.operations.acquire().await.ok() }
+    }
+
+    /// Waits until an operation may be prepared whose turn comes soon.
+    pub async fn preparation(&self, provider: &addr::Provider) -> Option<SemaphorePermit<'_>> {
+        if provider.is_builtin() { None } else { self.preparations.acquire().await.ok() }
     }
 
     /// The provider of a configuration whose node is done.
@@ -825,6 +833,11 @@ impl Walk {
         }
         true
     }
+}
+
+/// As many as a semaphore can have, and one at least.
+fn permits(wanted: usize) -> usize {
+    wanted.clamp(1, Semaphore::MAX_PERMITS)
 }
 
 /// Enters everything that has conditions, before it is known which instances there are.

@@ -26,7 +26,7 @@ use std::fs::{File, OpenOptions};
 use std::future::Future;
 use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, mpsc};
@@ -63,7 +63,7 @@ pub fn now() -> u64 {
 /// An open journal. Records may be appended from any thread and task.
 #[derive(Debug)]
 pub struct Journal {
-    path: PathBuf,
+    path: Arc<Path>,
     queue: mpsc::Sender<Entry>,
     writer: Mutex<Option<std::thread::JoinHandle<()>>>,
     next_operation: AtomicU64,
@@ -131,7 +131,7 @@ impl Journal {
             .spawn(move || write_entries(file, number, &entries))
             .map_err(|e| failure(path, &e))?;
         Ok(Journal {
-            path: path.to_owned(),
+            path: path.into(),
             queue,
             writer: Mutex::new(Some(writer)),
             next_operation: AtomicU64::new(next),
@@ -236,7 +236,7 @@ struct Frames {
 /// Becomes ready when a record is durable.
 #[derive(Debug)]
 pub struct Durable {
-    path: PathBuf,
+    path: Arc<Path>,
     durable: oneshot::Receiver<std::result::Result<(), Arc<str>>>,
 }
 

@@ -1,6 +1,7 @@
 //! `kill -9` at any moment: nothing is lost, nothing is made twice, the state file can always be read.
 
 use crate::demo::{Work, is_built};
+use std::collections::HashSet;
 use std::time::Duration;
 
 const COUNT: usize = 12;
@@ -78,6 +79,47 @@ fn killed_at_fifty_random_moments_nothing_is_lost_or_doubled() {
     let again = work.run(&["plan", "-detailed-exitcode", "-no-color", generation]);
     assert_eq!(again.status.code(), Some(0), "seed {seed}");
     println!("{killed} of 50 runs were killed while they ran");
+}
+
+#[test]
+fn what_was_reported_as_created_is_there_after_a_kill() {
+    const RESOURCES: usize = 1500;
+    let seed = u64::from(std::process::id()) | 1 << 40;
+    let mut random = Random(seed);
+    let mut config = String::new();
+    for i in 0..RESOURCES {
+        let input = if i % 10 == 0 { "\"first\"".into() } else { format!("terraform_data.r{}.id", i - 1) };
+        config.push_str(&format!("resource \"terraform_data\" \"r{i}\" {{\n  input = {input}\n}}\n"));
+    }
+    let work = Work::new(&config);
+    let mut killed_with_reports = 0;
+    for round in 0..12 {
+        work.ok(&["destroy", "-auto-approve", "-no-color"]);
+        let shown = std::fs::File::create(work.path("shown")).unwrap();
+        let mut child = work.command(&["apply", "-auto-approve", "-no-color"]).stdout(shown).spawn().unwrap();
+        // The plan is shown first; from then on there is something to report.
+        let begin = std::time::Instant::now();
+        let reports = || std::fs::read_to_string(work.path("shown")).unwrap().matches(": Creation complete").count();
+        while reports() == 0 && begin.elapsed() < Duration::from_secs(60) && child.try_wait().unwrap().is_none() {
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        std::thread::sleep(Duration::from_millis(random.below(150)));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let shown = std::fs::read_to_string(work.path("shown")).unwrap();
+        let ids: Vec<&str> = shown
+            .lines()
+            .filter_map(|l| l.split_once(": Creation complete")?.1.split_once("[id=")?.1.split(']').next())
+            .collect();
+        killed_with_reports += usize::from(!ids.is_empty() && ids.len() < RESOURCES);
+        work.ok(&["apply", "-auto-approve", "-no-color"]);
+        let state = std::fs::read_to_string(work.path("terraform.tfstate")).unwrap();
+        let kept: HashSet<&str> = state.split("\"id\":").filter_map(|rest| rest.split('"').nth(1)).collect();
+        let lost: Vec<&&str> = ids.iter().filter(|id| !kept.contains(**id)).collect();
+        assert!(lost.is_empty(), "seed {seed}, round {round}: {} of {} are lost: {lost:?}", lost.len(), ids.len());
+        assert_eq!(work.ok(&["state", "list"]).lines().count(), RESOURCES, "seed {seed}, round {round}");
+    }
+    assert!(killed_with_reports >= 3, "only {killed_with_reports} of 12 runs were killed between reports");
 }
 
 #[test]

@@ -64,7 +64,7 @@ impl Executor {
                 new.dependencies = c.dependencies.clone();
                 new.create_before_destroy = c.create_before_destroy;
                 let set = self.set(c, new);
-                self.record(job.walk, None, vec![set]).await;
+                self.record(None, vec![set]);
             }
         }
         Some(c.after.clone())
@@ -90,7 +90,7 @@ impl Executor {
         match stored::encode(job.info, &value, keep) {
             Ok(o) => {
                 let set = self.set(job.change, o);
-                self.record(job.walk, None, vec![set]).await;
+                self.record(None, vec![set]);
             }
             Err(d) => {
                 job.walk.report(d.address(addr));
@@ -105,7 +105,7 @@ impl Executor {
         let addr = &job.change.addr;
         let key = self.state().instance(addr).map(crate::state::InstanceState::free_deposed_key)?;
         let change = Change::Depose { addr: addr.clone(), key };
-        self.record(job.walk, None, vec![change]).await;
+        self.record(None, vec![change]);
         self.deposed.lock().unwrap_or_else(|e| e.into_inner()).insert(addr.clone(), key);
         Some(key)
     }
@@ -120,7 +120,7 @@ impl Executor {
         if let (Some(key), false) = (replaced, made.exists) {
             // Nothing was created: the old object is the current one again.
             let restore = Change::Restore { addr: job.change.addr.clone(), key };
-            self.record(job.walk, None, vec![restore]).await;
+            self.record(None, vec![restore]);
             self.deposed.lock().unwrap_or_else(|e| e.into_inner()).remove(&job.change.addr);
         }
         if made.value.is_some() {
@@ -217,11 +217,18 @@ impl Executor {
         let nothing = Applied { value: None, exists: false };
         let c = job.change;
         let (addr, walk) = (&c.addr, job.walk);
-        let _turn = walk.turn(&job.configured.addr.provider).await;
+        let provider = &job.configured.addr.provider;
+        // The intent becomes durable while others have their turns.
+        let _prepared = walk.preparation(provider).await;
         if walk.stop.is_cancelled() {
             return nothing;
         }
         let Ok(operation) = self.intend(walk, c, action, &ready.planned, &ready.private).await else { return nothing };
+        let _turn = walk.turn(provider).await;
+        if walk.stop.is_cancelled() {
+            self.record(operation, Vec::new());
+            return nothing;
+        }
         let started = Instant::now();
         let shown = match action {
             IntentAction::Create => Action::Create,
@@ -238,7 +245,7 @@ impl Executor {
             provider_meta: None,
         };
         let response = job.configured.provider.apply_resource_change(request).await;
-        drop(_turn);
+        drop((_turn, _prepared));
         let ApplyResponse { state, private, legacy_type_system, answered, diagnostics } = response;
         if !answered {
             // What the provider did is not known: the intent stays open, and the next run finds out.
@@ -309,16 +316,18 @@ impl Executor {
         } else if c.deposed.is_none() && created {
             changes.push(Change::Remove { addr: addr.clone(), deposed: None });
         }
-        let mut recorded = self.record(walk, operation, changes).await;
         if to_provision && !failed {
-            failed = !provision::run(walk, job.block, job.program, addr, &value, false, job.run, job.repeat).await;
+            failed = !self.record_first(walk, operation, changes).await
+                || !provision::run(walk, job.block, job.program, addr, &value, false, job.run, job.repeat).await;
             if !failed && let Ok(o) = self.stored(job, &value, private, ObjectStatus::Ready) {
-                recorded &= self.record(walk, None, vec![self.set(c, o)]).await;
+                self.record(None, vec![self.set(c, o)]);
             }
+        } else {
+            self.record(operation, changes);
         }
         walk.report_all(diags);
         let elapsed = started.elapsed();
-        if failed || !recorded {
+        if failed {
             walk.events.event(Event::OperationErrored { addr, deposed: None, action: shown, elapsed });
             return Applied { value: None, exists };
         }

@@ -36,7 +36,8 @@ impl Executor {
         if c.action == Action::Forget {
             let gone = Change::Remove { addr: c.addr.clone(), deposed: c.deposed };
             self.count(|n| n.forget += 1);
-            return self.record(walk, None, vec![gone]).await;
+            self.record(None, vec![gone]);
+            return true;
         }
         let deposed = match c.action {
             Action::CreateThenDelete => {
@@ -114,10 +115,10 @@ impl Executor {
             self.keep_partly_destroyed(info, c, deposed, &response.state, response.private, &mut changes);
         }
         let failed = diags.has_errors();
-        let recorded = self.record(walk, operation, changes).await;
+        self.record(operation, changes);
         walk.report_all(diags);
         let elapsed = started.elapsed();
-        if failed || !recorded {
+        if failed {
             walk.events.event(Event::OperationErrored { addr, deposed, action: Action::Delete, elapsed });
             return false;
         }

@@ -4,7 +4,7 @@
 use super::Executor;
 use crate::engine::plan::ResourceChange;
 use crate::engine::walk::Walk;
-use crate::state::journal::{self, Change, Intent, IntentAction, OperationId, Record};
+use crate::state::journal::{self, Change, Durable, Intent, IntentAction, OperationId, Record};
 use gpuform_schema::Value;
 use std::sync::Arc;
 
@@ -12,18 +12,18 @@ use std::sync::Arc;
 const TOKEN_KEY: &str = "gpuform_client_token";
 
 impl Executor {
-    /// Makes changes to the state, durable when this returns.
-    pub(super) async fn record(&self, walk: &Walk, operation: Option<OperationId>, changes: Vec<Change>) -> bool {
-        {
-            let mut state = self.state();
-            changes.iter().for_each(|c| c.apply(&mut state));
+    /// Makes changes to the state and puts them into the journal. They are durable before anything is told that happens
+    /// after them, and before the effect of any later record.
+    pub(super) fn record(&self, operation: Option<OperationId>, changes: Vec<Change>) {
+        if let Some(durable) = self.append(operation, changes) {
+            self.teller.after(durable);
         }
-        let Some(journal) = &self.journal else { return true };
-        let record = match operation {
-            Some(operation) => Record::Finished { operation, changes },
-            None => Record::Changes(changes),
-        };
-        match journal.append(&record).await {
+    }
+
+    /// As [`Executor::record`], for changes that must be durable before work goes on; false where that failed.
+    pub(super) async fn record_first(&self, walk: &Walk, operation: Option<OperationId>, changes: Vec<Change>) -> bool {
+        let Some(durable) = self.append(operation, changes) else { return true };
+        match durable.await {
             Ok(()) => true,
             Err(d) => {
                 // Nothing more is begun: what cannot be recorded must not be done.
@@ -32,6 +32,18 @@ impl Executor {
                 false
             }
         }
+    }
+
+    fn append(&self, operation: Option<OperationId>, changes: Vec<Change>) -> Option<Durable> {
+        {
+            let mut state = self.state();
+            changes.iter().for_each(|c| c.apply(&mut state));
+        }
+        let journal = self.journal.as_ref()?;
+        Some(journal.append(&match operation {
+            Some(operation) => Record::Finished { operation, changes },
+            None => Record::Changes(changes),
+        }))
     }
 
     /// Records what is about to be done. For a create this is durable when it returns.

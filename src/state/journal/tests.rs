@@ -3,6 +3,7 @@ use crate::addr::{AbsProviderConfig, Module, Provider, ResourceInstance};
 use crate::state::{DeposedKey, Fingerprint, ObjectState, ObjectStatus, OutputValue, State, file};
 use gpuform_schema::Value;
 use proptest::prelude::*;
+use std::path::PathBuf;
 
 fn addr(text: &str) -> ResourceInstance {
     text.parse().unwrap()
