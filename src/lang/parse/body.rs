@@ -277,13 +277,19 @@ impl<'a> Parser<'a, '_> {
         body.end_range = self.range(close);
         body.range = opening.to(body.end_range);
         if close.kind != T::CBrace {
-            let detail = if close.kind == T::Comma {
-                "A block on one line can hold only one argument. Write each argument on a line of its own."
-            } else {
-                "A block that has an argument on the line of its opening brace must be closed on that line too."
-            };
+            let summary = "Invalid single-argument block definition";
+            let unclosed =
+                "A block that has an argument on the line of its opening brace must be closed on that line too.";
             let at = self.range(close);
-            self.error("Invalid single-argument block definition", detail, at);
+            match close.kind {
+                T::Comma => {
+                    let detail =
+                        "A block on one line can hold only one argument. Write each argument on a line of its own.";
+                    self.certain_error(summary, detail, at);
+                }
+                T::Newline => self.certain_error(summary, unclosed, at),
+                _ => self.error(summary, unclosed, at),
+            }
             self.recover(T::CBrace);
         }
         body

@@ -171,6 +171,13 @@ fn files_with_mistakes_are_read_as_far_as_possible() {
         ("a { b = 1, c = 2 }\n", vec!["1,10-11 Invalid single-argument block definition"]),
         ("b { c { } }\n", vec!["1,5-8 Argument definition required"]),
         ("b { c = 1\n}\n", vec!["1,10-2,1 Invalid single-argument block definition"]),
+        (
+            "b { c = 1, d = 2 }\nb { c = 1\n}\nb { c = 1 d = 2 }\n",
+            vec![
+                "1,10-11 Invalid single-argument block definition",
+                "2,10-3,1 Invalid single-argument block definition",
+            ],
+        ),
         ("b { c = 1 } d { }\n", vec!["1,13-14 Missing newline after block definition"]),
         ("b \"x\" = {\n}\n", vec!["1,7-8 Invalid block definition"]),
         ("b \"x\"\n{\n}\n", vec!["1,6-2,1 Invalid block definition"]),
