@@ -185,7 +185,7 @@ impl Runtime {
             impure: self.impure,
             templates: None,
         };
-        RunScope { runtime: self, module, repeat, this: None, functions }
+        RunScope { runtime: self, module, repeat, this: None, variable: None, functions }
     }
 
     fn call_value(&self, module: &ModuleRun, slot: Slot, t: &Traversal) -> Value {
@@ -280,6 +280,8 @@ pub struct RunScope<'a> {
     module: &'a ModuleRun,
     repeat: &'a Repeat,
     this: Option<Value>,
+    /// One variable with another value than what the rest of the module sees.
+    variable: Option<(Slot, Value)>,
     functions: FunctionContext<'a>,
 }
 
@@ -288,6 +290,13 @@ impl RunScope<'_> {
     #[must_use]
     pub fn with_self(mut self, value: Value) -> Self {
         self.this = Some(value);
+        self
+    }
+
+    /// With this value of a variable.
+    #[must_use]
+    pub fn with_variable(mut self, slot: Slot, value: Value) -> Self {
+        self.variable = Some((slot, value));
         self
     }
 
@@ -301,7 +310,10 @@ impl Scope for RunScope<'_> {
     fn value(&self, t: &Traversal) -> Result<Value> {
         let m = self.module;
         Ok(match &t.target {
-            Target::Variable(s) => self.cell(&m.variables[*s as usize]),
+            Target::Variable(s) => match &self.variable {
+                Some((own, value)) if own == s => value.clone(),
+                _ => self.cell(&m.variables[*s as usize]),
+            },
             Target::Local(s) => self.cell(&m.locals[*s as usize]),
             Target::Resource(s) => self.cell(&m.resources[*s as usize]),
             Target::ModuleCall(s) => self.runtime.call_value(m, *s, t),

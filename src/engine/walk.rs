@@ -301,7 +301,13 @@ impl Walk {
         if v.ephemeral {
             marks |= Marks::EPHEMERAL;
         }
-        let _ = run.variables[slot as usize].set(value.with_marks(marks));
+        let value = value.with_marks(marks);
+        // Validation is for whatever values a module may be given; only a variable's own rules see the value.
+        let seen = match self.phase {
+            Phase::Validate => Value::unknown(v.ty.ty()).with_marks(marks),
+            _ => value.clone(),
+        };
+        let _ = run.variables[slot as usize].set(seen);
         let checked = match self.phase {
             Phase::Look | Phase::ApplyDestroy => false,
             Phase::PlanDestroy => run.addr.is_root(),
@@ -310,7 +316,7 @@ impl Walk {
         if !checked || v.validations.is_empty() {
             return true;
         }
-        let scope = self.runtime.scope(run, &Repeat::None);
+        let scope = self.runtime.scope(run, &Repeat::None).with_variable(slot, value);
         let subject = Checkable::variable(&run.addr, &v.name);
         if !self.phase.is_destroy() {
             self.checks.expect(&subject, v.validations.len());

@@ -330,3 +330,59 @@ fn resource_types_that_a_provider_does_not_have() {
     let found = validated("resource \"terraform_dat\" \"a\" {}\n");
     assert_eq!(found, ["error main.tf:1,10-25 Invalid resource type"]);
 }
+
+#[test]
+fn a_module_is_valid_for_any_values_of_its_variables() {
+    let files = r#"
+module "m" {
+  source = "./m"
+  name   = "x"
+}
+-- m/main.tf --
+variable "name" {}
+variable "settings" {
+  type    = object({ label = string })
+  default = null
+}
+resource "terraform_data" "optional" {
+  count = var.settings == null ? 0 : 1
+  input = "${var.settings.label}-${tonumber(var.name)}"
+}
+"#;
+    assert!(validated(files).is_empty());
+    folder(files).ok(&["plan"]);
+}
+
+#[test]
+fn rules_of_a_variable_see_the_value_that_a_module_is_given() {
+    let found = validated(
+        r#"
+module "m" {
+  source = "./m"
+  size   = 3
+  list   = "x"
+}
+-- m/main.tf --
+variable "size" {
+  validation {
+    condition     = var.size > 5 && var.other == "a"
+    error_message = "Too small."
+  }
+}
+variable "other" {
+  default = "b"
+  validation {
+    condition     = var.other == "b" && var.size == 4
+    error_message = "Wrong."
+  }
+}
+variable "list" {
+  type = list(string)
+}
+"#,
+    );
+    assert_eq!(
+        found,
+        ["error main.tf:4,12-13 Invalid value for variable", "error main.tf:5,12-15 Invalid value for input variable"]
+    );
+}
