@@ -365,7 +365,7 @@ module "m" {
 -- m/main.tf --
 variable "size" {
   validation {
-    condition     = var.size > 5 && var.other == "a"
+    condition     = var.size > 5
     error_message = "Too small."
   }
 }
