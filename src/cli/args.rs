@@ -193,17 +193,22 @@ pub struct Lock {
     ignore_remote_version: bool,
 }
 
+/// A path, which may be empty: as good as not given.
+pub fn path(text: &str) -> Result<PathBuf, std::convert::Infallible> {
+    Ok(text.into())
+}
+
 /// Where a local state is kept (for the local backend only).
 #[derive(Args, Clone, Default, Debug)]
 pub struct StateFiles {
     /// Read the state from this file.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = path)]
     pub state: Option<PathBuf>,
     /// Write the state to this file.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = path)]
     pub state_out: Option<PathBuf>,
     /// Where to keep the previous state; "-" for nowhere.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = path)]
     pub backup: Option<PathBuf>,
 }
 

@@ -2,7 +2,7 @@
 
 use crate::cli::args::StateFiles;
 use crate::cli::context::Context;
-use crate::config::model::Config;
+use crate::config::model::{Config, Module};
 use crate::diag::{Diagnostic, Diagnostics, Result as DiagResult};
 use crate::lang::body::BodySchema;
 use crate::lang::static_expr::constant;
@@ -44,12 +44,11 @@ pub struct LocalConfig {
     pub workspace_dir: Option<String>,
 }
 
-/// Reads the backend block of a configuration; without one everything is as usual.
+/// Reads the backend block of a root module; without one everything is as usual.
 ///
 /// # Errors
 /// A backend type that gpuform does not have, or arguments that are wrong.
-pub fn local_config(config: &Config) -> Result<LocalConfig, Diagnostics> {
-    let module = &config.root.module;
+pub fn local_config(module: &Module) -> Result<LocalConfig, Diagnostics> {
     if let Some(range) = module.cloud {
         return Err(Diagnostic::error(
             "HCP Terraform is not supported",
@@ -84,22 +83,22 @@ pub fn local_config(config: &Config) -> Result<LocalConfig, Diagnostics> {
 /// # Errors
 /// As for [`local_config`].
 pub fn open(cx: &Context, config: &Config, files: &StateFiles) -> Result<Arc<dyn Backend>, Diagnostics> {
-    let mut found = local_config(config)?;
-    let overrides = initialized(&cx.data_dir())?;
-    if config.root.module.backend.is_some() {
-        found.path = overrides.path.or(found.path);
-        found.workspace_dir = overrides.workspace_dir.or(found.workspace_dir);
+    let root = &config.root.module;
+    let mut found = local_config(root)?;
+    if let (Some(_), Some(record)) = (&root.backend, read_record(&cx.data_dir())?) {
+        found = record.config;
     }
     Ok(Arc::new(local(cx, &found, files)))
 }
 
 fn local(cx: &Context, config: &LocalConfig, files: &StateFiles) -> Local {
+    let given = |path: &Option<PathBuf>| path.clone().filter(|p| !p.as_os_str().is_empty());
     Local::new(LocalSettings {
         folder: cx.dir.clone(),
         path: config.path.as_ref().map(PathBuf::from),
         workspace_dir: config.workspace_dir.as_ref().map(PathBuf::from),
-        state: files.state.clone(),
-        state_out: files.state_out.clone(),
+        state: given(&files.state),
+        state_out: given(&files.state_out),
         backup: files.backup.as_ref().map_or(Backup::Beside, |b| Backup::option(&b.to_string_lossy())),
     })
 }
@@ -109,72 +108,99 @@ pub fn at(cx: &Context, config: &LocalConfig) -> Arc<dyn Backend> {
     Arc::new(local(cx, config, &StateFiles::default()))
 }
 
-/// The backend of a directory without looking at its configuration beyond what `init` has recorded: for the state
-/// commands, which work without a valid configuration.
+/// The backend of a directory whose configuration need not be valid, for the commands that work on the state alone. A
+/// root module that can be read has to name the backend that `init` has prepared.
 ///
 /// # Errors
-/// The record of `init` cannot be read.
+/// The record of `init` cannot be read, or is about another backend.
 pub fn recorded(cx: &Context, files: &StateFiles) -> Result<Arc<dyn Backend>, Diagnostics> {
-    Ok(Arc::new(local(cx, &initialized(&cx.data_dir())?, files)))
+    if let Some(root) = crate::config::load_root(&cx.dir, &cx.sources) {
+        check_recorded(cx, &root)?;
+    }
+    let config = read_record(&cx.data_dir())?.unwrap_or_default().config;
+    Ok(Arc::new(local(cx, &config, files)))
 }
 
 // ---- what init has recorded
+
+/// The backend that `init` has prepared.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Record {
+    pub config: LocalConfig,
+    /// Identifies what the backend block said, without what `-backend-config` has added: as Terraform computes it, so
+    /// that either program accepts what the other has prepared.
+    pub hash: u32,
+}
+
+/// The hash of a backend block. Terraform's is the CRC-32 of a notation of the block's value.
+pub fn hash(block: &LocalConfig) -> u32 {
+    let quoted = |text: &Option<String>| text.as_deref().map_or_else(|| "~".to_owned(), quote);
+    let notation = format!("<\"local\";<{};{};>;>", quoted(&block.path), quoted(&block.workspace_dir));
+    crc32fast::hash(notation.as_bytes())
+}
+
+/// A text in the notation of string literals.
+fn quote(text: &str) -> String {
+    let mut quoted = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => quoted.extend(['\\', c]),
+            '\n' => quoted.push_str("\\n"),
+            '\r' => quoted.push_str("\\r"),
+            '\t' => quoted.push_str("\\t"),
+            c if c.is_control() => quoted.push_str(&format!("\\x{:02x}", u32::from(c))),
+            c => quoted.push(c),
+        }
+    }
+    quoted.push('"');
+    quoted
+}
 
 fn record_path(data_dir: &Path) -> PathBuf {
     data_dir.join("terraform.tfstate")
 }
 
-fn initialized(data_dir: &Path) -> Result<LocalConfig, Diagnostics> {
+/// What `init` has recorded, if it has prepared a backend.
+///
+/// # Errors
+/// It cannot be read.
+pub fn read_record(data_dir: &Path) -> Result<Option<Record>, Diagnostics> {
     let path = record_path(data_dir);
-    let Ok(bytes) = crate::input::read(&path) else { return Ok(LocalConfig::default()) };
+    let Ok(bytes) = crate::input::read(&path) else { return Ok(None) };
     let json: serde_json::Value = serde_json::from_slice(&bytes).map_err(|e| {
         Diagnostics::from(Diagnostic::error(
             "Backend record cannot be read",
             format!("{}: {e}. Run \"gpuform init -reconfigure\".", path.display()),
         ))
     })?;
-    let text =
-        |name: &str| json.pointer(&format!("/backend/config/{name}")).and_then(|v| v.as_str().map(str::to_owned));
-    Ok(LocalConfig { path: text("path"), workspace_dir: text("workspace_dir") })
+    let Some(backend) = json.get("backend").filter(|b| !b.is_null()) else { return Ok(None) };
+    let text = |name: &str| backend.pointer(&format!("/config/{name}")).and_then(|v| v.as_str().map(str::to_owned));
+    let hash = backend.get("hash").and_then(|h| u32::try_from(h.as_u64()?).ok());
+    let config = LocalConfig { path: text("path"), workspace_dir: text("workspace_dir") };
+    Ok(Some(Record { config, hash: hash.unwrap_or_default() }))
 }
 
-/// Whether `init` has recorded a backend.
-pub fn is_recorded(data_dir: &Path) -> bool {
-    record_path(data_dir).exists()
-}
-
-/// What `init` has recorded, for comparison.
-///
-/// # Errors
-/// It cannot be read.
-pub fn recorded_config(data_dir: &Path) -> Result<LocalConfig, Diagnostics> {
-    initialized(data_dir)
-}
-
-/// Records the backend for the commands that follow; a configuration without backend block needs no record.
+/// Records the backend for the commands that follow; `None` where the configuration has no backend block.
 ///
 /// # Errors
 /// The file cannot be written.
-pub fn record(data_dir: &Path, config: Option<&LocalConfig>) -> DiagResult<()> {
+pub fn record(data_dir: &Path, record: Option<&Record>) -> DiagResult<()> {
     let path = record_path(data_dir);
     let fail = |e: std::io::Error| {
         Box::new(Diagnostic::error("Backend cannot be recorded", format!("{}: {e}.", path.display())))
     };
-    let Some(config) = config else {
-        return match std::fs::remove_file(&path) {
-            Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(fail(e)),
-            _ => Ok(()),
-        };
-    };
-    std::fs::create_dir_all(data_dir).map_err(fail)?;
-    let json = serde_json::json!({
+    let mut json = serde_json::json!({
         "version": 3,
         "terraform_version": crate::cli::project::TERRAFORM_VERSION,
-        "backend": {
+    });
+    if let Some(Record { config, hash }) = record {
+        json["backend"] = serde_json::json!({
             "type": "local",
             "config": { "path": config.path, "workspace_dir": config.workspace_dir },
-        },
-    });
+            "hash": hash,
+        });
+    }
+    std::fs::create_dir_all(data_dir).map_err(fail)?;
     let text = format!("{json:#}\n");
     crate::state::backend::local::replace_file(&path, text.as_bytes(), None).map_err(fail)
 }
@@ -184,25 +210,25 @@ pub fn record(data_dir: &Path, config: Option<&LocalConfig>) -> DiagResult<()> {
 /// # Errors
 /// The backend block is new, gone or changed.
 pub fn check_initialized(cx: &Context, config: &Config) -> Result<(), Diagnostics> {
-    let wanted = config.root.module.backend.is_some();
-    let recorded = is_recorded(&cx.data_dir());
-    let same = if wanted && recorded {
-        let (now, then) = (local_config(config)?, initialized(&cx.data_dir())?);
-        // Arguments may have been left to -backend-config.
-        (now.path.is_none() || now.path == then.path)
-            && (now.workspace_dir.is_none() || now.workspace_dir == then.workspace_dir)
-    } else {
-        wanted == recorded
+    check_recorded(cx, &config.root.module)
+}
+
+fn check_recorded(cx: &Context, root: &Module) -> Result<(), Diagnostics> {
+    let recorded = read_record(&cx.data_dir())?;
+    let (then, link) = match &recorded {
+        Some(record) => (Some(record.hash), ","),
+        None => (None, ":"),
     };
-    if same {
+    let now = root.backend.is_some().then(|| local_config(root)).transpose()?;
+    if now.as_ref().map(hash) == then {
         return Ok(());
     }
     Err(Diagnostic::error(
-        "Backend initialization required, please run \"gpuform init\"",
+        format!("Backend initialization required{link} please run \"gpuform init\""),
         "The backend in the configuration is not the one that init has prepared. Run \"gpuform init\": with -migrate-state to \
          take the existing state along, or with -reconfigure to leave it where it is.",
     )
-    .at(config.root.module.backend.as_ref().map(|b| b.range))
+    .at(root.backend.as_ref().map(|b| b.range))
     .into())
 }
 

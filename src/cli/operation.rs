@@ -218,7 +218,12 @@ impl Operation<'_> {
         };
         let bytes = plan_file::write(plan, &self.project.snapshot(), &settings)?;
         let path = self.cx.path(out);
-        crate::state::backend::local::replace_file(&path, &bytes, None).map_err(|e| {
+        let write = || {
+            // A folder is not made for it: its name is more likely a mistake.
+            path.parent().map_or(Ok(()), |folder| std::fs::metadata(folder).map(drop))?;
+            crate::state::backend::local::replace_file(&path, &bytes, None)
+        };
+        write().map_err(|e| {
             Diagnostics::from(Diagnostic::error(
                 "Failed to write plan file",
                 format!("The plan could not be saved to {}: {e}.", out.display()),

@@ -15,7 +15,7 @@ pub mod variables;
 pub mod version;
 
 pub(crate) use files::{Parsed, read as read_file};
-pub use tree::{LoadOptions, ModuleRequest, ModuleResolver, Start, load, load_from};
+pub use tree::{LoadOptions, ModuleRequest, ModuleResolver, Start, load, load_from, load_root};
 
 #[cfg(test)]
 mod tests;

@@ -49,6 +49,14 @@ pub fn load(dir: &Path, options: &LoadOptions) -> (Option<Config>, Diagnostics) 
     load_from(dir, &Start::default(), options)
 }
 
+/// The root module alone, without what it calls; `None` if it has errors.
+pub fn load_root(dir: &Path, sources: &Sources) -> Option<Module> {
+    let mut diags = Diagnostics::new();
+    let here = PathBuf::from(".");
+    let module = module::load(dir, &here, here.clone(), sources, &mut diags);
+    module.filter(|_| !diags.has_errors())
+}
+
 /// Where a configuration begins, and what is given to it.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Start {

@@ -12,7 +12,7 @@ use crate::addr::{AbsResource, Mode, ResourceInstance};
 use crate::config::model::ResourceBlock;
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::engine::execution::{Execution, Step};
-use crate::engine::plan::{Counts, Plan, PlanMode, ResourceChange};
+use crate::engine::plan::{Counts, Plan, ResourceChange};
 use crate::engine::program::{ModuleId, ResourceProgram};
 use crate::engine::runtime::{Kind, ModuleRun, Repeat, combine};
 use crate::engine::schedule::{self, Outcome};
@@ -143,12 +143,12 @@ impl Executor {
                         }
                         (_, None) => {
                             let value = self.unchanged(walk, configured, info, &addr).await?;
-                            if value.is_null() && self.plan.mode == PlanMode::RefreshOnly {
-                                // It may yet be created.
-                                return Some(Value::unknown(info.ty.clone()));
-                            }
-                            if walk.phase.is_destroy() || value.is_null() {
+                            if walk.phase.is_destroy() {
                                 return Some(value);
+                            }
+                            if value.is_null() {
+                                // Left out by a target, or only refreshed: it may yet be created.
+                                return Some(Value::unknown(info.ty.clone()));
                             }
                             let scope = walk.runtime.scope(run, repeat);
                             walk.unchanged_conditions(block, &addr, scope, &value).then_some(value)

@@ -20,8 +20,9 @@ pub const DEFAULT_WORKSPACE: &str = "default";
 /// # Errors
 /// What is wrong with it.
 pub fn check_workspace_name(name: &str) -> Result<()> {
-    let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '~');
-    if !name.is_empty() && !name.starts_with('.') && name.chars().all(allowed) {
+    // What needs no escapes in a segment of a URL.
+    let allowed = |c: char| c.is_ascii_alphanumeric() || "-_.~$&+:=@".contains(c);
+    if !matches!(name, "" | "." | "..") && name.chars().all(allowed) {
         return Ok(());
     }
     Err(Box::new(Diagnostic::error(

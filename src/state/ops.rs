@@ -5,6 +5,7 @@ use super::model::{ObjectStatus, State};
 use crate::addr::{AbsResource, InstanceKey, Mode, ModuleInstance, Provider, ResourceInstance, Target};
 use crate::diag::{Diagnostic, Failure, Result};
 use std::cmp::Ordering;
+use std::collections::HashSet;
 use std::fmt::Display;
 use std::sync::Arc;
 
@@ -41,15 +42,18 @@ fn covers(outer: &ModuleInstance, inner: &ModuleInstance) -> bool {
         && outer.0.iter().zip(inner.0.iter()).all(|((a, k), (b, l))| a == b && (k.is_none() || k == l))
 }
 
-/// `state list`: the instances that any of the addresses stands for; all of them without addresses.
+/// `state list`: the instances that the addresses stand for, in that order; all of them without addresses.
 ///
 /// # Errors
 /// An address that stands for nothing.
 pub fn list(state: &State, targets: &[Target]) -> Result<Vec<ResourceInstance>> {
-    let mut found = Vec::new();
     if targets.is_empty() {
-        found.extend(state.instances().map(|i| i.addr()));
+        let mut all: Vec<ResourceInstance> = state.instances().map(|i| i.addr()).collect();
+        all.sort_by(list_order);
+        return Ok(all);
     }
+    let mut found = Vec::new();
+    let mut listed = HashSet::new();
     for target in targets {
         let matching = matching(state, target);
         if matching.is_empty() {
@@ -63,10 +67,8 @@ pub fn list(state: &State, targets: &[Target]) -> Result<Vec<ResourceInstance>> 
                 format!("There is no {what} {target} in the state. It comes into the state when it is first applied."),
             );
         }
-        found.extend(matching);
+        found.extend(matching.into_iter().filter(|addr| listed.insert(addr.clone())));
     }
-    found.sort_by(list_order);
-    found.dedup();
     Ok(found)
 }
 
@@ -437,7 +439,7 @@ mod tests {
             ("", ALL),
             ("a.two", "a.two[0] a.two[1]"),
             ("module.m", "module.m[0].a.inm module.m[1].a.inm module.m[0].module.n.a.deep"),
-            ("module.m[1] a.one a.one", "a.one module.m[1].a.inm"),
+            ("module.m[1] a.one a.one", "module.m[1].a.inm a.one"),
         ] {
             assert_eq!(show(&list(&s, &targets(wanted)).unwrap()), found);
         }

@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod backends;
 mod bad_input;
 mod crash;
 mod demo;

@@ -178,6 +178,31 @@ fn target_takes_an_object_and_what_it_needs() {
 }
 
 #[test]
+fn a_target_in_one_module_instance_leaves_the_others_unknown() {
+    let work = folder(
+        r#"
+module "m" {
+  source   = "./m"
+  for_each = toset(["a", "b"])
+}
+output "o" {
+  value = module.m["b"].o
+}
+-- m/m.tf --
+resource "terraform_data" "x" {
+  input = 1
+}
+output "o" {
+  value = terraform_data.x.output
+}
+"#,
+    );
+    apply(&work, &["-target=module.m[\"a\"]"]);
+    assert_eq!(work.ok(&["state", "list"]), "module.m[\"a\"].terraform_data.x\n");
+    assert_eq!(changes(&work, &[]), ["create module.m[\"b\"].terraform_data.x"]);
+}
+
+#[test]
 fn exclude_leaves_an_object_and_what_needs_it() {
     // Not in Terraform 1.11.
     assert_eq!(changes(&folder(CHAIN), &["-exclude=terraform_data.a"]), ["create terraform_data.c"]);

@@ -1,7 +1,7 @@
 //! `gpuform init`
 
 use crate::cli::args::{Lock, StateFiles, Variables};
-use crate::cli::backends::{self, LocalConfig};
+use crate::cli::backends::{self, LocalConfig, Record};
 use crate::cli::context::Context;
 use crate::cli::project::{cli_settings, load_config};
 use crate::cli::test_programs::TestPrograms;
@@ -185,13 +185,17 @@ impl Init {
                 None
             }
             Some(_) => {
-                let mut c = backends::local_config(config)?;
+                let mut c = backends::local_config(&config.root.module)?;
+                let hash = backends::hash(&c);
                 self.add_given(cx, &mut c)?;
-                Some(c)
+                Some(Record { config: c, hash })
             }
         };
-        let before = if backends::is_recorded(&data_dir) { Some(backends::recorded_config(&data_dir)?) } else { None };
-        if before == wanted {
+        let before = backends::read_record(&data_dir)?;
+        let same_block = || before.as_ref().map(|r| r.hash) == wanted.as_ref().map(|r| r.hash);
+        // What an earlier -backend-config has added stays until it is given anew.
+        let kept = self.backend_config.is_empty() && !self.reconfigure && same_block();
+        if before == wanted || kept {
             return Ok(());
         }
         let first = before.is_none() && !has_state(cx).await?;
@@ -204,7 +208,7 @@ impl Init {
             .into());
         }
         if !self.reconfigure && !first {
-            self.migrate(cx, before.as_ref(), wanted.as_ref()).await?;
+            self.migrate(cx, before.as_ref().map(|r| &r.config), wanted.as_ref().map(|r| &r.config)).await?;
         }
         backends::record(&data_dir, wanted.as_ref())?;
         if wanted.is_some() {

@@ -59,7 +59,7 @@ impl Output {
             return Ok(view::state::outputs(outputs));
         };
         let Some(o) = outputs.get(name.as_str()) else {
-            if outputs.is_empty() && !self.json && !self.raw {
+            if outputs.is_empty() && !self.json {
                 cx.print(&none_found(cx));
                 return Ok(String::new());
             }

@@ -1,6 +1,6 @@
 //! `gpuform plan`
 
-use crate::cli::args::{Lock, Look, Planning, StateFiles};
+use crate::cli::args::{Lock, Look, Planning, StateFiles, path};
 use crate::cli::context::Context;
 use crate::cli::operation::PlanCommand;
 use crate::cli::{Exit, FAILED};
@@ -18,13 +18,13 @@ pub struct Plan {
     #[command(flatten)]
     look: Look,
     /// Save the plan to this file, for "gpuform apply FILE".
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = path)]
     out: Option<PathBuf>,
     /// Exit with 2 if there are changes (0: none, 1: errors).
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value = "false")]
     detailed_exitcode: bool,
     /// Write configuration for imported objects that have none to this file.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = path)]
     generate_config_out: Option<PathBuf>,
 }
 
@@ -46,7 +46,7 @@ impl Plan {
             return exit;
         }
         let command = PlanCommand {
-            out: self.out.as_deref(),
+            out: self.out.as_deref().filter(|p| !p.as_os_str().is_empty()),
             detailed_exitcode: self.detailed_exitcode,
             generate: self.generate_config_out.as_deref().filter(|p| !p.as_os_str().is_empty()),
         };

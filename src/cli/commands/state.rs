@@ -62,7 +62,11 @@ pub enum State {
         files: StateFiles,
     },
     /// Print the state as it is stored.
-    Pull,
+    Pull {
+        /// Accepted and ignored, as by Terraform.
+        #[arg(hide = true)]
+        ignored: Vec<String>,
+    },
     /// Store a state from a file ("-" for standard input).
     Push {
         #[arg(value_name = "FILE")]
@@ -190,19 +194,7 @@ impl State {
                 show_one(cx, &address, &files).await
             }
             State::Mv { source, destination, dry_run, lock, files } => {
-                let moved = |state: &mut StateModel| {
-                    let (from, to) = (target(&source)?, target(&destination)?);
-                    let mut trial = state.clone();
-                    let moves = ops::mv(&mut trial, None, &from, &to)?;
-                    let verb = if dry_run { "Would move" } else { "Move" };
-                    let mut text: String = moves.iter().map(|(a, b)| format!("{verb} \"{a}\" to \"{b}\"\n")).collect();
-                    if !dry_run {
-                        *state = trial;
-                        text.push_str(&format!("Successfully moved {} object(s).\n", moves.len()));
-                    }
-                    Ok(text)
-                };
-                change(cx, &files, &lock, "state-mv", moved).await
+                move_objects(cx, [&source, &destination], dry_run, &lock, files).await
             }
             State::Rm { addresses, dry_run, lock, files } => {
                 let removed = |state: &mut StateModel| {
@@ -219,7 +211,7 @@ impl State {
                 };
                 change(cx, &files, &lock, "state-rm", removed).await
             }
-            State::Pull => pull(cx).await,
+            State::Pull { .. } => pull(cx).await,
             State::Push { path, force, lock } => push(cx, &path, force, &lock).await,
             State::ReplaceProvider { from, to, auto_approve, lock, files } => {
                 replace_provider(cx, &from, &to, auto_approve, &lock, &files).await
@@ -227,6 +219,60 @@ impl State {
         };
         show(cx, result)
     }
+}
+
+/// Moves within one state, or from one state file to another.
+async fn move_objects(
+    cx: &Context,
+    [source, destination]: [&str; 2],
+    dry_run: bool,
+    lock: &Lock,
+    mut files: StateFiles,
+) -> Result<String, Failed> {
+    let moved = |state: &mut StateModel, other: Option<&mut StateModel>| {
+        let (from, to) = (target(source)?, target(destination)?);
+        let (mut trial, mut other_trial) = (state.clone(), other.as_deref().cloned());
+        let moves = ops::mv(&mut trial, other_trial.as_mut(), &from, &to)?;
+        let verb = if dry_run { "Would move" } else { "Move" };
+        let mut text: String = moves.iter().map(|(a, b)| format!("{verb} \"{a}\" to \"{b}\"\n")).collect();
+        if !dry_run {
+            *state = trial;
+            if let (Some(other), Some(new)) = (other, other_trial) {
+                *other = new;
+            }
+            text.push_str(&format!("Successfully moved {} object(s).\n", moves.len()));
+        }
+        Ok(text)
+    };
+    let out = files.state_out.take().filter(|out| !out.as_os_str().is_empty());
+    let Some(out) = out else {
+        return change(cx, &files, lock, "state-mv", |state| moved(state, None)).await;
+    };
+    let mut other = open(cx, &StateFiles { state: Some(out), ..StateFiles::default() }, Some(lock), "state-mv").await?;
+    let result = async {
+        other.save_recovered().await?;
+        let mut target = other.state().clone();
+        let mut store = open(cx, &files, Some(lock), "state-mv").await?;
+        let result = async {
+            store.save_recovered().await?;
+            let mut state = store.state().clone();
+            let said = moved(&mut state, Some(&mut target))?;
+            // What is written last is what forgets: objects may be in both states for a moment, never in none.
+            other.commit(&target).await?;
+            store.commit(&state).await?;
+            Ok::<String, Failed>(said)
+        }
+        .await;
+        let closed = store.close().await;
+        let said = result?;
+        closed?;
+        Ok::<String, Failed>(said)
+    }
+    .await;
+    let closed = other.close().await;
+    let said = result?;
+    closed?;
+    Ok(said)
 }
 
 async fn list(cx: &Context, addresses: &[String], id: Option<&str>, files: &StateFiles) -> Result<String, Failed> {

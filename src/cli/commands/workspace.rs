@@ -94,6 +94,9 @@ async fn list(cx: &Context) -> Result<String, Diagnostics> {
     let all = backend.workspaces().await?;
     let mut text: String = all.iter().map(|w| format!("{} {w}\n", if *w == current { "*" } else { " " })).collect();
     text.push('\n');
+    if cx.env.get("TF_WORKSPACE").is_some() {
+        text.push_str("\nThe active workspace is being overridden using the TF_WORKSPACE environment\nvariable.\n\n");
+    }
     Ok(text)
 }
 
