@@ -375,16 +375,37 @@ impl fmt::Display for Provider {
     }
 }
 
-/// A provider configuration of a module: which provider, and under which alias.
+/// A provider configuration of a module: which provider, under which alias, and which instance of its `for_each`.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct AbsProviderConfig {
     pub module: Module,
     pub provider: Provider,
     pub alias: Option<Str>,
+    /// Without key where the block has no `for_each`, and where the block as a whole is meant.
+    pub key: InstanceKey,
+}
+
+impl AbsProviderConfig {
+    /// The block that this is an instance of.
+    #[must_use]
+    pub fn block(&self) -> AbsProviderConfig {
+        AbsProviderConfig { key: InstanceKey::None, ..self.clone() }
+    }
+
+    /// An instance of this block.
+    #[must_use]
+    pub fn instance(&self, key: InstanceKey) -> AbsProviderConfig {
+        AbsProviderConfig { key, ..self.clone() }
+    }
+
+    /// Whether both are instances of the same block.
+    pub fn same_block(&self, other: &AbsProviderConfig) -> bool {
+        self.module == other.module && self.provider == other.provider && self.alias == other.alias
+    }
 }
 
 impl fmt::Display for AbsProviderConfig {
-    /// As in the state: `module.a.provider["registry.terraform.io/hashicorp/aws"].west`.
+    /// As in the state: `module.a.provider["registry.terraform.io/hashicorp/aws"].west`, and OpenTofu's key after it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if !self.module.is_root() {
             self.module.fmt(f)?;
@@ -393,10 +414,10 @@ impl fmt::Display for AbsProviderConfig {
         f.write_str("provider[\"")?;
         self.provider.fmt(f)?;
         f.write_str("\"]")?;
-        match &self.alias {
-            Some(a) => write!(f, ".{a}"),
-            None => Ok(()),
+        if let Some(alias) = &self.alias {
+            write!(f, ".{alias}")?;
         }
+        self.key.fmt(f)
     }
 }
 

@@ -231,9 +231,10 @@ impl FromStr for AbsProviderConfig {
         };
         let provider = Provider::parse(&source).map_err(ParseError)?;
         c.rest = rest;
-        let alias = if c.dot() { Some(c.name()?.into()) } else { None };
+        let alias: Option<Str> = if c.dot() { Some(c.name()?.into()) } else { None };
+        let key = if alias.is_some() { c.key()? } else { InstanceKey::None };
         c.end()?;
-        Ok(AbsProviderConfig { module, provider, alias })
+        Ok(AbsProviderConfig { module, provider, alias, key })
     }
 }
 
@@ -274,5 +275,9 @@ mod tests {
         let text = "module.a.provider[\"registry.terraform.io/hashicorp/aws\"].west";
         let a: AbsProviderConfig = text.parse().expect("valid");
         assert_eq!((a.to_string().as_str(), a.alias.as_deref()), (text, Some("west")));
+        let text = "provider[\"registry.terraform.io/hashicorp/aws\"].by_region[\"eu\"]";
+        let a: AbsProviderConfig = text.parse().expect("valid");
+        assert_eq!((a.to_string().as_str(), a.key.clone()), (text, InstanceKey::String("eu".into())));
+        assert!(a.same_block(&a.block()) && a.block().key.is_none());
     }
 }

@@ -15,7 +15,7 @@ use crate::diag::{Diagnostics, FileId, Range};
 use crate::lang::body::{BodySchema, Content};
 use crate::lang::parse;
 use crate::lang::static_expr;
-use crate::lang::syntax::{Attribute, Block, Body, Expr, ExprKind, Label, StepKind, Traversal};
+use crate::lang::syntax::{Attribute, Block, Body, Expr, ExprKind, Label, Step, StepKind, Traversal};
 use gpuform_schema::{Str, Value};
 use std::collections::HashSet;
 use std::sync::LazyLock;
@@ -129,6 +129,23 @@ impl Cx<'_> {
             );
         }
         found
+    }
+
+    /// A provider configuration that may have instances: `aws.by_region[each.key]`, with the key apart.
+    pub fn provider_instance(&mut self, expr: Expr, argument: &str) -> Option<(LocalProviderConfig, Option<Expr>)> {
+        let json = self.is_json(expr.range);
+        let mut quiet = Diagnostics::new();
+        let mut expr = static_expr::unquote_json(expr.clone(), json, &mut quiet).unwrap_or(expr);
+        let mut key = None;
+        if let ExprKind::Traversal(t) = &mut expr.kind
+            && t.steps.len() == 2
+            && let Some(Step { kind: StepKind::Index(index), range }) = t.steps.last_mut()
+        {
+            let at = *range;
+            key = Some(std::mem::replace(&mut **index, Expr { kind: ExprKind::Literal(Value::null()), range: at }));
+            t.steps = t.steps.iter().take(1).cloned().collect();
+        }
+        Some((self.provider_ref(expr, argument)?, key))
     }
 
     /// A provider configuration as it is referred to: `aws` or `aws.west`. `argument` is what needs it.

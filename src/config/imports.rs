@@ -41,6 +41,7 @@ pub(super) fn declare_targets(module: &mut Module) {
                 body: Body::empty(import.range),
                 provider: provider_of(import),
                 provider_range: import.provider_range,
+                provider_key: None,
                 depends_on: Vec::new(),
                 lifecycle: Lifecycle::default(),
                 provisioners: Vec::new(),

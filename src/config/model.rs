@@ -48,6 +48,16 @@ pub struct ModuleNode {
     /// Which absolute provider configuration each local provider configuration name means here, e.g.
     /// (`aws`, `Some("west")`); passed down by `providers = {…}` or inherited. Only configurations that exist.
     pub providers: BTreeMap<LocalProviderConfig, addr::AbsProviderConfig>,
+    /// Which instance each of them is, for those that a call around here has chosen from a `for_each`.
+    pub provider_keys: BTreeMap<LocalProviderConfig, Arc<PassedKey>>,
+}
+
+/// The instance of a provider configuration that a module call passes: `aws = aws.by_region[each.key]`.
+#[derive(Debug)]
+pub struct PassedKey {
+    /// The module that is called; the key is evaluated in the module around it, for each instance of the call.
+    pub called: addr::Module,
+    pub expr: Expr,
 }
 
 /// A provider configuration as a module writes it: `aws` or `aws.west`.
@@ -162,6 +172,8 @@ pub struct ResourceBlock {
     /// The local provider configuration: written, or implied by the type's prefix.
     pub provider: LocalProviderConfig,
     pub provider_range: Option<Range>,
+    /// Which instance of a provider configuration with `for_each`, for each instance of the resource.
+    pub provider_key: Option<Expr>,
     pub depends_on: Vec<Traversal>,
     pub lifecycle: Lifecycle,
     pub provisioners: Vec<Provisioner>,
@@ -239,6 +251,8 @@ pub struct PassedProvider {
     pub child: LocalProviderConfig,
     pub child_range: Range,
     pub parent: LocalProviderConfig,
+    /// Which instance of the parent's configuration, where that has `for_each`.
+    pub key: Option<Expr>,
     /// Of the parent's name.
     pub range: Range,
 }

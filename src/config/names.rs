@@ -163,6 +163,9 @@ pub(super) fn resolve(module: &mut Module, problems: &mut Diagnostics) {
         if let Some(e) = resource.repetition.expr_mut() {
             r.expr(e, none);
         }
+        if let Some(key) = &mut resource.provider_key {
+            r.expr(key, allowed);
+        }
         r.depends_on(&mut resource.depends_on);
         let l = &mut resource.lifecycle;
         l.replace_triggered_by.iter_mut().for_each(|e| r.trigger(e));
@@ -176,6 +179,12 @@ pub(super) fn resolve(module: &mut Module, problems: &mut Diagnostics) {
         }
         r.depends_on(&mut call.depends_on);
         call.inputs.values_mut().for_each(|(e, _)| r.expr(e, allowed));
+        call.providers.iter_mut().flatten().filter_map(|p| p.key.as_mut()).for_each(|key| r.expr(key, allowed));
+    }
+    for (_, provider) in &mut module.provider_configs {
+        if let Some(e) = &mut provider.for_each {
+            r.expr(e, none);
+        }
     }
     for import in &mut module.imports {
         let allowed = Allowed { each: import.for_each.is_some(), ..none };

@@ -1,7 +1,9 @@
 //! The tree of modules: loading the modules that are called, checking what is passed to them, and working out which
 //! provider configuration each name in a module means.
 
-use super::model::{Config, LocalProviderConfig, Module, ModuleCall, ModuleNode, PassedProvider, ProviderRequirement};
+use super::model::{
+    Config, LocalProviderConfig, Module, ModuleCall, ModuleNode, PassedKey, PassedProvider, ProviderRequirement,
+};
 use super::version::{Constraints, Version};
 use super::{imports, module};
 use crate::addr::{self, AbsProviderConfig, Provider};
@@ -130,6 +132,7 @@ struct Node {
     module: Arc<Module>,
     children: Vec<Node>,
     providers: BTreeMap<LocalProviderConfig, AbsProviderConfig>,
+    provider_keys: BTreeMap<LocalProviderConfig, Arc<PassedKey>>,
 }
 
 impl Node {
@@ -139,8 +142,20 @@ impl Node {
             module: self.module,
             children: self.children.into_iter().map(|c| Arc::new(c.finish())).collect(),
             providers: self.providers,
+            provider_keys: self.provider_keys,
         }
     }
+}
+
+/// The configuration that a module inherits for a provider, with the key of its instance where a call has chosen one.
+type Inherited = BTreeMap<Provider, (AbsProviderConfig, Option<Arc<PassedKey>>)>;
+
+/// What the calling module knows of providers.
+struct Around<'a> {
+    module: &'a Module,
+    providers: &'a BTreeMap<LocalProviderConfig, AbsProviderConfig>,
+    keys: &'a BTreeMap<LocalProviderConfig, Arc<PassedKey>>,
+    defaults: &'a Inherited,
 }
 
 struct Loader<'a, 'd> {
@@ -197,7 +212,7 @@ impl Loader<'_, '_> {
             }
         }
         above.pop();
-        Node { addr, module, children, providers: BTreeMap::new() }
+        Node { addr, module, children, providers: BTreeMap::new(), provider_keys: BTreeMap::new() }
     }
 
     /// What only the root module may have.
@@ -221,7 +236,7 @@ impl Loader<'_, '_> {
         imports::check(&m, &self.options.sources, self.diags);
         for (name, requirement) in &m.required_providers {
             let default = absolute(addr::Module::root(), &requirement.source, None);
-            defaults.insert(requirement.source.clone(), default.clone());
+            defaults.insert(requirement.source.clone(), (default.clone(), None));
             root.providers.insert(LocalProviderConfig { name: name.clone(), alias: None }, default);
         }
         for key in m.provider_configs.keys().chain(given) {
@@ -231,7 +246,9 @@ impl Loader<'_, '_> {
         self.check_implied_names(&m);
         self.check_implied_duplicates(&m);
         for child in &mut root.children {
-            self.check_child(child, &m, &root.providers, &defaults, None);
+            let around =
+                Around { module: &m, providers: &root.providers, keys: &root.provider_keys, defaults: &defaults };
+            self.check_child(child, &around, None);
         }
     }
 
@@ -268,14 +285,8 @@ impl Loader<'_, '_> {
 
     /// Checks what the call passes to a module and works out its provider configurations. `no_configs` is the
     /// argument of a call around or of this one that forbids the module to configure providers.
-    fn check_child(
-        &mut self,
-        node: &mut Node,
-        parent: &Module,
-        parent_providers: &BTreeMap<LocalProviderConfig, AbsProviderConfig>,
-        parent_defaults: &BTreeMap<Provider, AbsProviderConfig>,
-        no_configs: Option<Range>,
-    ) {
+    fn check_child(&mut self, node: &mut Node, around: &Around, no_configs: Option<Range>) {
+        let parent = around.module;
         let m = node.module.clone();
         let Some(call) = node.addr.0.last().and_then(|name| parent.calls.get(name)) else { return };
         let no_configs = call.repetition.expr().map(|e| e.range).or(call.depends_on_range).or(no_configs);
@@ -285,10 +296,10 @@ impl Loader<'_, '_> {
         }
         self.check_aliases(call, &m, passed);
         self.check_implied_names(&m);
-        let mut defaults = parent_defaults.clone();
+        let mut defaults = around.defaults.clone();
         let mut configured = false;
         for (key, config) in &m.provider_configs {
-            let empty = is_empty(&config.body);
+            let empty = is_empty(&config.body) && config.for_each.is_none();
             configured |= !empty;
             if empty {
                 self.warn_empty(config.range);
@@ -306,27 +317,35 @@ impl Loader<'_, '_> {
         }
         for p in passed {
             let source = source_of(parent, &p.parent.name);
-            let given = parent_providers.get(&p.parent).cloned();
-            let given = given.or_else(|| p.parent.alias.is_none().then(|| default_for(&source, parent_defaults)));
-            if let Some(given) = given {
-                node.providers.insert(p.child.clone(), given);
+            let given = around.providers.get(&p.parent).map(|c| (c.clone(), around.keys.get(&p.parent).cloned()));
+            let given = given.or_else(|| p.parent.alias.is_none().then(|| default_for(&source, around.defaults)));
+            if let Some((config, key)) = given {
+                let own = p.key.clone().map(|expr| Arc::new(PassedKey { called: node.addr.clone(), expr }));
+                node.provider_keys.extend(own.or(key).map(|key| (p.child.clone(), key)));
+                node.providers.insert(p.child.clone(), config);
             }
         }
         for (name, requirement) in &m.required_providers {
-            let key = LocalProviderConfig { name: name.clone(), alias: None };
-            let default =
-                node.providers.entry(key).or_insert_with(|| default_for(&requirement.source, parent_defaults));
-            defaults.insert(requirement.source.clone(), default.clone());
+            let local = LocalProviderConfig { name: name.clone(), alias: None };
+            if !node.providers.contains_key(&local) {
+                let (config, key) = default_for(&requirement.source, around.defaults);
+                node.provider_keys.extend(key.map(|key| (local.clone(), key)));
+                node.providers.insert(local.clone(), config);
+            }
+            let known = node.providers.get(&local).map(|c| (c.clone(), node.provider_keys.get(&local).cloned()));
+            defaults.extend(known.map(|known| (requirement.source.clone(), known)));
         }
-        for child in &mut node.children {
-            self.check_child(child, &m, &node.providers, &defaults, no_configs);
+        let Node { children, providers, provider_keys, .. } = node;
+        for child in children {
+            let around = Around { module: &m, providers, keys: provider_keys, defaults: &defaults };
+            self.check_child(child, &around, no_configs);
         }
     }
 
     /// One entry of `providers`.
     fn check_passed(&mut self, p: &PassedProvider, path: &addr::Module, child: &Module, parent: &Module) {
         let own = child.provider_configs.get(&p.child);
-        if own.is_some_and(|c| !is_empty(&c.body)) {
+        if own.is_some_and(|c| !is_empty(&c.body) || c.for_each.is_some()) {
             let detail = format!("{path} has a configuration of its own for {}, which cannot be replaced.", p.child);
             self.diags.error("Cannot override provider configuration", detail, p.child_range);
         }
@@ -336,7 +355,7 @@ impl Loader<'_, '_> {
             None => requirement.is_some(),
             Some(_) => requirement.is_some_and(|r| r.configuration_aliases.contains(&p.child)),
         };
-        let proxy = own.is_some_and(|c| is_empty(&c.body));
+        let proxy = own.is_some_and(|c| is_empty(&c.body) && c.for_each.is_none());
         if !declared && !proxy {
             let detail = format!(
                 "{path} does not require a provider \"{}\", so it is taken for {}. Add it to the required_providers of the \
@@ -405,12 +424,12 @@ impl Loader<'_, '_> {
 }
 
 fn absolute(module: addr::Module, provider: &Provider, alias: Option<Str>) -> AbsProviderConfig {
-    AbsProviderConfig { module, provider: provider.clone(), alias }
+    AbsProviderConfig { module, provider: provider.clone(), alias, key: crate::addr::InstanceKey::None }
 }
 
 /// The default configuration of a provider that a module inherits; where nothing is written, an empty one in the root.
-fn default_for(provider: &Provider, inherited: &BTreeMap<Provider, AbsProviderConfig>) -> AbsProviderConfig {
-    inherited.get(provider).cloned().unwrap_or_else(|| absolute(addr::Module::root(), provider, None))
+fn default_for(provider: &Provider, inherited: &Inherited) -> (AbsProviderConfig, Option<Arc<PassedKey>>) {
+    inherited.get(provider).cloned().unwrap_or_else(|| (absolute(addr::Module::root(), provider, None), None))
 }
 
 fn source_of(module: &Module, name: &str) -> Provider {
@@ -457,6 +476,7 @@ fn reference_problems(nodes: &[&ModuleNode]) -> Diagnostics {
         let address = Arc::as_ptr(&node.module);
         if seen.insert(address) {
             problems.extend(node.module.reference_problems.clone());
+            check_provider_keys(&node.module, &mut problems);
             for child in &node.children {
                 let call = child.addr.0.last().and_then(|name| node.module.calls.get(name));
                 if let Some(call) = call {
@@ -477,6 +497,31 @@ fn check_provider_references(node: &ModuleNode, problems: &mut Diagnostics) {
                 resource.addr, resource.provider
             );
             problems.push(Diagnostic::error("Provider configuration not present", detail));
+        }
+    }
+}
+
+/// A provider configuration with `for_each` is used by the key of one of its instances, any other without.
+fn check_provider_keys(module: &Module, problems: &mut Diagnostics) {
+    let resources = module.resources.values().map(|r| (&r.provider, &r.provider_key, r.provider_range));
+    let passed = module.calls.values().flat_map(|c| c.providers.iter().flatten());
+    let passed = passed.map(|p| (&p.parent, &p.key, Some(p.range)));
+    for (local, key, range) in resources.chain(passed) {
+        let repeated = module.provider_configs.get(local).is_some_and(|c| c.for_each.is_some());
+        match (repeated, key, range) {
+            (true, None, Some(range)) => {
+                let detail = format!(
+                    "{local} has \"for_each\", so it stands for several instances, of which one must be chosen by its key: \
+                     {local}[each.key]."
+                );
+                problems.error("Provider instance key required", detail, range);
+            }
+            (false, Some(key), _) => {
+                let detail =
+                    format!("{local} is a single configuration here, without \"for_each\", so it takes no key.");
+                problems.error("Invalid provider instance key", detail, key.range);
+            }
+            _ => {}
         }
     }
 }

@@ -53,7 +53,7 @@ impl Execution {
             if matches!(c.action, Action::Delete | Action::Forget) || c.action.is_replace() {
                 let config = c.addr.config();
                 let group = *group_of.entry(config.clone()).or_insert_with(|| {
-                    let provider = providers.get(&c.provider).copied();
+                    let provider = providers.get(&c.provider.block()).copied();
                     groups.push(Group { resource: config, provider, changes: Vec::new() });
                     groups.len() - 1
                 });

@@ -99,7 +99,7 @@ impl Executor {
         let program = walk.program().clone();
         let block = program.resource_block(m, slot);
         let meta = program.resource_meta(m, slot);
-        let (Some(code), Some(configured)) = (&meta.block, walk.provider(meta.provider)) else {
+        let (Some(code), Some(providers)) = (&meta.block, walk.provider(meta.provider)) else {
             return walk.runtime.instances(m).is_empty();
         };
         let info = &*code.info;
@@ -131,7 +131,13 @@ impl Executor {
                 let abs = &abs;
                 async move {
                     let addr = abs.instance(repeat.key());
-                    let configured = &*walk.handler(&addr, configured);
+                    let configured = match change {
+                        Some(change) => providers.get(&change.provider.key),
+                        None if block.mode() == Mode::Ephemeral => walk.provider_of(m, slot, run, repeat),
+                        // The stored value is only decoded, which is the same in all instances.
+                        None => providers.first(),
+                    };
+                    let configured = &*walk.handler(&addr, configured?);
                     match (block.mode(), change) {
                         (Mode::Ephemeral, _) => {
                             crate::engine::ephemeral::open(walk, code, info, configured, &addr, block, run, repeat)

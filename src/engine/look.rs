@@ -4,6 +4,7 @@ use crate::addr::AbsResource;
 use crate::config::model::Config;
 use crate::diag::Diagnostics;
 use crate::engine::program::{ModuleId, Program};
+use crate::engine::provider_instances::ProviderInstances;
 use crate::engine::runtime::{Kind, Repeat, combine};
 use crate::engine::schedule::Outcome;
 use crate::engine::stored;
@@ -25,7 +26,9 @@ impl ResourceStep for Stored<'_> {
         let program = walk.program().clone();
         let block = program.resource_block(m, slot);
         let meta = program.resource_meta(m, slot);
-        let (Some(code), Some(configured)) = (&meta.block, walk.provider(meta.provider)) else {
+        // Stored objects are only decoded here, which is the same in all instances of a provider configuration.
+        let configured = walk.provider(meta.provider).and_then(ProviderInstances::first);
+        let (Some(code), Some(configured)) = (&meta.block, configured) else {
             return Outcome::Failed;
         };
         let info = &code.info;

@@ -22,6 +22,7 @@ pub mod plan;
 pub mod plan_file;
 mod planner;
 pub mod program;
+mod provider_instances;
 pub mod providers;
 pub mod provision;
 pub mod recover;
@@ -278,7 +279,7 @@ pub async fn plan_evaluated(
     let needed: HashSet<AbsProviderConfig> = state
         .resources()
         .filter(|(a, _)| a.resource.mode == crate::addr::Mode::Managed)
-        .map(|(_, r)| r.provider.clone())
+        .flat_map(|(_, r)| r.providers().map(AbsProviderConfig::block))
         .collect();
     let known: Vec<AbsProviderConfig> = {
         let mut v: Vec<_> = needed.into_iter().filter(|p| is_available(config, p)).collect();
@@ -403,8 +404,8 @@ fn forgotten(changes: &[plan::ResourceChange]) -> Option<Diagnostic> {
 fn without_provider(config: &Config, program: &Program, state: &State) -> Diagnostics {
     let managed = state.resources().filter(|(a, _)| a.resource.mode == crate::addr::Mode::Managed);
     let orphans = managed.filter(|(a, _)| program.find_resource(&a.config()).is_none());
-    let lost = orphans.filter(|(_, r)| !is_available(config, &r.provider));
-    lost.map(|(a, r)| planner::missing_provider(a, &r.provider)).collect()
+    let lost = orphans.filter_map(|(a, r)| Some((a, r.providers().find(|p| !is_available(config, &p.block()))?)));
+    lost.map(|(a, provider)| planner::missing_provider(a, provider)).collect()
 }
 
 /// Whether a provider configuration that the state names is there: declared, or implied by the root module.
@@ -566,7 +567,7 @@ pub async fn apply_evaluated(
         }
         None => {
             let needed: BTreeSet<AbsProviderConfig> =
-                plan.changes.iter().map(|c| c.provider.clone()).filter(|p| is_available(config, p)).collect();
+                plan.changes.iter().map(|c| c.provider.block()).filter(|p| is_available(config, p)).collect();
             match Program::build(config, &session.pool, needed, &mut diags).await {
                 Some(program) if !diags.has_errors() => Arc::new(program),
                 _ => return failed(diags),

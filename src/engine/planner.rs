@@ -16,6 +16,7 @@ use crate::diag::Diagnostic;
 use crate::engine::events::Event;
 use crate::engine::plan::{Action, PlanMode, ResourceChange};
 use crate::engine::program::{ModuleId, ResourceMeta, ResourceProgram};
+use crate::engine::provider_instances::ProviderInstances;
 use crate::engine::runtime::{Kind, ModuleRun, Repeat, combine};
 use crate::engine::schedule::{self, Outcome};
 use crate::engine::stored::TypeInfo;
@@ -135,7 +136,7 @@ impl Planner {
         if block.generated && self.input.mode == PlanMode::Normal {
             return self.generated(walk, m, slot).await;
         }
-        let (Some(code), Some(configured)) = (&meta.block, walk.provider(meta.provider)) else {
+        let (Some(code), Some(_)) = (&meta.block, walk.provider(meta.provider)) else {
             // The configuration of a provider without instances of its module is never evaluated.
             return block.generated || walk.runtime.instances(m).is_empty();
         };
@@ -164,10 +165,11 @@ impl Planner {
             };
             walk.expect_conditions(block, &abs, &repeats);
             self.check_force_replace(walk, &abs, &repeats);
-            let instances = repeats.iter().map(|repeat| {
+            let (info, imports, abs) = (&info, &imports, &abs);
+            let instances = repeats.iter().map(|repeat| async move {
                 let addr = abs.instance(repeat.key());
-                let configured = walk.handler(&addr, configured);
-                Instance {
+                let configured = walk.handler(&addr, self.provider_of(walk, (m, slot), run, repeat, &addr)?);
+                let instance = Instance {
                     walk,
                     module: m,
                     slot,
@@ -179,22 +181,53 @@ impl Planner {
                     program: code,
                     info,
                     configured,
-                    imports: &imports,
-                }
+                    imports,
+                };
+                self.instance(instance).await
             });
-            let planned = schedule::in_order(instances.map(|i| self.instance(i)), CONCURRENT_INSTANCES).await;
+            let planned = schedule::in_order(instances, CONCURRENT_INSTANCES).await;
             ok &= planned.iter().all(Option::is_some);
             let values = repeats.iter().zip(&planned).filter_map(|(r, v)| Some((r.clone(), v.clone()?)));
             let _ = run.resources[slot as usize].set(combine(values, &Kind::of_block(block)));
             if block.mode() == Mode::Managed && self.input.mode != PlanMode::Destroy {
                 let wanted: HashSet<InstanceKey> = repeats.iter().map(Repeat::key).collect();
-                ok &= self.surplus(walk, (m, slot), &abs, &wanted, info, configured).await;
+                ok &= self.surplus(walk, (m, slot), abs, &wanted, info).await;
             } else if block.mode() == Mode::Data {
                 let wanted: HashSet<InstanceKey> = repeats.iter().map(Repeat::key).collect();
-                self.drop_unwanted_data(&abs, &wanted);
+                self.drop_unwanted_data(abs, &wanted);
             }
         }
         ok
+    }
+
+    /// The provider of an instance. When everything is destroyed, that is the one that is stored with the object.
+    fn provider_of<'w>(
+        &self,
+        walk: &'w Walk,
+        (m, slot): (ModuleId, Slot),
+        run: &Arc<ModuleRun>,
+        repeat: &Repeat,
+        addr: &ResourceInstance,
+    ) -> Option<&'w Configured> {
+        if self.input.mode == PlanMode::Destroy && addr.resource.mode == Mode::Managed {
+            return self.provider_of_stored(walk, Some((m, slot)), addr);
+        }
+        walk.provider_of(m, slot, run, repeat)
+    }
+
+    /// The provider that handles an object as it is stored.
+    fn provider_of_stored<'w>(
+        &self,
+        walk: &'w Walk,
+        block: Option<(ModuleId, Slot)>,
+        addr: &ResourceInstance,
+    ) -> Option<&'w Configured> {
+        let declared = block.and_then(|(m, slot)| walk.provider(walk.program().resource_meta(m, slot).provider));
+        if let Some(single) = declared.and_then(ProviderInstances::single) {
+            return Some(single);
+        }
+        let stored = self.work().state.provider_of(addr)?.clone();
+        walk.provider_of_stored(addr, &stored)
     }
 
     /// `-replace` names one instance; a resource that has several is not meant as a whole.

@@ -4,6 +4,7 @@
 
 mod build;
 mod order;
+mod provider_instances;
 mod references;
 
 use crate::addr::{self, AbsProviderConfig, ConfigResource};

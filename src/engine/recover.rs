@@ -73,8 +73,8 @@ pub async fn search(
 }
 
 async fn one(walk: &Walk, c: &Search) -> Found {
-    let provider = walk.program().providers.iter().position(|p| p.addr == c.provider);
-    let Some(configured) = provider.and_then(|p| walk.provider(p)) else {
+    let provider = walk.program().providers.iter().position(|p| p.addr.same_block(&c.provider));
+    let Some(configured) = provider.and_then(|p| walk.provider(p)).and_then(|i| i.get(&c.provider.key)) else {
         return Found::Unknown("its configuration is not known.".into());
     };
     let Some(private) = marked(&c.private) else {

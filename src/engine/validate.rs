@@ -26,7 +26,7 @@ impl ResourceStep for Validator {
         if block.generated {
             return if imported { Outcome::Done } else { Outcome::Failed };
         }
-        let (Some(code), Some(configured)) = (&meta.block, walk.provider(meta.provider)) else {
+        let (Some(code), Some(_)) = (&meta.block, walk.provider(meta.provider)) else {
             return Outcome::Failed;
         };
         let info = &code.info;
@@ -55,6 +55,10 @@ impl ResourceStep for Validator {
                 if meta.wrong_names { None } else { evaluate_config(walk, code, block, &addr, &scope_of_given) };
             let Some((plain, _)) = config.filter(|_| !meta.problems.has_errors()) else {
                 ok = false;
+                continue;
+            };
+            let Some(configured) = walk.provider_of(m, slot, run, given) else {
+                ok &= repeats.is_empty();
                 continue;
             };
             let provider = &*configured.provider;

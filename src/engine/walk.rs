@@ -9,6 +9,7 @@ use crate::engine::ephemeral;
 use crate::engine::events::Events;
 use crate::engine::expand::{self, Expansion};
 use crate::engine::program::{ModuleId, Node, Program, ProviderId};
+use crate::engine::provider_instances::ProviderInstances;
 use crate::engine::providers::ProviderPool;
 use crate::engine::runtime::{ModuleRun, Repeat, RunScope, Runtime};
 use crate::engine::schedule::{self, Outcome};
@@ -90,7 +91,7 @@ pub struct Walk {
     pub checks: CheckLog,
     pub substitutes: Option<Arc<dyn Substitutes>>,
     diagnostics: Mutex<Diagnostics>,
-    providers: Vec<OnceLock<Configured>>,
+    pub(super) providers: Vec<OnceLock<ProviderInstances>>,
     opened: Mutex<Vec<ephemeral::Open>>,
 }
 
@@ -175,8 +176,8 @@ impl Walk {
         if provider.is_builtin() { None } else { self.preparations.acquire().await.ok() }
     }
 
-    /// The provider of a configuration whose node is done.
-    pub fn provider(&self, id: ProviderId) -> Option<&Configured> {
+    /// The instances of a provider configuration whose node is done.
+    pub fn provider(&self, id: ProviderId) -> Option<&ProviderInstances> {
         self.providers[id].get()
     }
 
@@ -248,7 +249,8 @@ impl Walk {
         let m = match node {
             Node::Variable(m, _) | Node::Local(m, _) | Node::Output(m, _) | Node::Call(m, _) | Node::Check(m, _) => m,
             Node::Resource(m, _) if self.phase != Phase::Look => m,
-            Node::Resource(..) | Node::Close(_) | Node::Provider(_) => return true,
+            Node::Provider(id) => program.providers[id].module,
+            Node::Resource(..) | Node::Close(_) => return true,
         };
         if self.runtime.instances(m).is_empty() {
             return true;
@@ -718,82 +720,6 @@ impl Walk {
                 None
             }
         }
-    }
-
-    // ---- providers
-
-    async fn configure(&self, id: ProviderId) -> Outcome {
-        let program = self.program().clone();
-        let meta = &program.providers[id];
-        let Some(schema) = &meta.schema else { return Outcome::Failed };
-        let unconfigured = match self.pool.unconfigured(&meta.addr.provider).await {
-            Ok(p) => p,
-            Err(e) => {
-                self.report_all(e);
-                return Outcome::Failed;
-            }
-        };
-        let substitutes = self.substitutes.as_ref();
-        if let Some(provider) = substitutes.and_then(|s| s.provider(&meta.addr, &unconfigured)) {
-            let _ = self.providers[id].set(Configured { addr: meta.addr.clone(), provider });
-            return Outcome::Done;
-        }
-        let given = substitutes.and_then(|s| s.provider_config(&meta.addr, schema));
-        let config = match (given, &meta.block) {
-            (Some(Ok(value)), _) => value.unmark_deep(&mut Marks::NONE.clone()),
-            (Some(Err(diags)), _) => {
-                self.report_all(diags);
-                return Outcome::Failed;
-            }
-            (None, None) => schema.block.empty_value(),
-            (None, Some(block)) => {
-                let instances = self.runtime.instances(meta.module);
-                let Some(run) = instances.first() else { return Outcome::Done };
-                let mut diags = Diagnostics::new();
-                let value = block.decoder.eval(&self.runtime.scope(run, &Repeat::None), &mut diags);
-                let wrong = self.report_all(block.problems.clone());
-                if self.report_all(diags) || wrong {
-                    return Outcome::Failed;
-                }
-                let Some(value) = value else { return Outcome::Failed };
-                value.unmark_deep(&mut Marks::NONE.clone())
-            }
-        };
-        let explain = |diags: Diagnostics| -> Diagnostics {
-            diags
-                .into_iter()
-                .map(|mut d| {
-                    if let (Some(path), Some(block)) = (d.attribute.take(), &meta.block) {
-                        d.subject = d.subject.or_else(|| block.decoder.range_of(&path));
-                    }
-                    if d.subject.is_none() {
-                        d.subject = meta.block.as_ref().map(|b| b.config.range);
-                    }
-                    d.address.get_or_insert_with(|| meta.addr.to_string());
-                    d
-                })
-                .collect()
-        };
-        let (config, diags) = unconfigured.validate_provider_config(config).await;
-        if self.report_all(explain(diags)) {
-            return Outcome::Failed;
-        }
-        let provider = if self.phase == Phase::Validate {
-            unconfigured
-        } else {
-            match self.pool.configured(&meta.addr, &config).await {
-                Ok((p, diags)) => {
-                    self.report_all(explain(diags));
-                    p
-                }
-                Err(diags) => {
-                    self.report_all(explain(diags));
-                    return Outcome::Failed;
-                }
-            }
-        };
-        let _ = self.providers[id].set(Configured { addr: meta.addr.clone(), provider });
-        Outcome::Done
     }
 
     // ---- checks

@@ -95,6 +95,15 @@ impl Instances {
         one.into_iter().chain(many.into_iter().flatten())
     }
 
+    /// The instances, to be changed.
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut InstanceState> {
+        let (one, many) = match &mut self.0 {
+            Kind::One(_, instance) => (Some(instance), None),
+            Kind::Many(all) => (None, Some(all)),
+        };
+        one.into_iter().chain(many.into_iter().flat_map(|all| all.values_mut()))
+    }
+
     pub fn keys(&self) -> impl Iterator<Item = &InstanceKey> {
         self.iter().map(|(key, _)| key)
     }

@@ -41,6 +41,7 @@ pub struct OutputValue {
 /// The instances of one resource in one module instance. Never without instances.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ResourceState {
+    /// What handles the instances that do not name a provider of their own.
     pub provider: AbsProviderConfig,
     pub instances: Instances,
 }
@@ -50,6 +51,20 @@ pub struct ResourceState {
 pub struct InstanceState {
     pub current: Option<Arc<ObjectState>>,
     pub deposed: BTreeMap<DeposedKey, Arc<ObjectState>>,
+    /// Its own provider, where that is an instance of a configuration with `for_each`.
+    pub provider: Option<Arc<AbsProviderConfig>>,
+}
+
+impl ResourceState {
+    /// What handles an instance.
+    pub fn provider_of(&self, key: &InstanceKey) -> &AbsProviderConfig {
+        self.instances.get(key).and_then(|i| i.provider.as_deref()).unwrap_or(&self.provider)
+    }
+
+    /// The provider configurations that its instances need, repeated as often as they are needed.
+    pub fn providers(&self) -> impl Iterator<Item = &AbsProviderConfig> {
+        self.instances.iter().map(|(_, i)| i.provider.as_deref().unwrap_or(&self.provider))
+    }
 }
 
 /// One object as last seen.
@@ -258,7 +273,12 @@ impl State {
     /// All resource instances, those of one resource together and ordered by key.
     pub fn instances(&self) -> impl Iterator<Item = InstanceRef<'_>> {
         self.resources.iter().flat_map(|(resource, r)| {
-            r.instances.iter().map(move |(key, state)| InstanceRef { resource, key, provider: &r.provider, state })
+            r.instances.iter().map(move |(key, state)| InstanceRef {
+                resource,
+                key,
+                provider: state.provider.as_deref().unwrap_or(&r.provider),
+                state,
+            })
         })
     }
 
@@ -334,15 +354,29 @@ impl State {
     fn entry(&mut self, addr: &ResourceInstance, provider: &AbsProviderConfig) -> &mut InstanceState {
         let resource = Arc::make_mut(&mut self.resources)
             .entry(addr.abs_resource())
-            .or_insert_with(|| Arc::new(ResourceState { provider: provider.clone(), instances: Instances::default() }));
+            .or_insert_with(|| Arc::new(ResourceState { provider: provider.block(), instances: Instances::default() }));
         let resource = Arc::make_mut(resource);
-        if resource.provider != *provider {
-            resource.provider = provider.clone();
+        let instance = resource.instances.entry(&addr.key);
+        if provider.key.is_none() {
+            instance.provider = None;
+            if resource.provider != *provider {
+                resource.provider = provider.clone();
+            }
+        } else if instance.provider.as_deref() != Some(provider) {
+            instance.provider = Some(Arc::new(provider.clone()));
         }
-        resource.instances.entry(&addr.key)
+        instance
     }
 
-    /// Sets the current object of an instance; the resource belongs to `provider` from then on.
+    /// What handles an instance, if it is there.
+    pub fn provider_of(&self, addr: &ResourceInstance) -> Option<&AbsProviderConfig> {
+        self.resource(&addr.abs_resource())
+            .filter(|r| r.instances.contains_key(&addr.key))
+            .map(|r| r.provider_of(&addr.key))
+    }
+
+    /// Sets the current object of an instance. It belongs to `provider` from then on: with the whole resource, unless the
+    /// provider is an instance of a configuration with `for_each`.
     pub fn set(&mut self, addr: &ResourceInstance, object: Arc<ObjectState>, provider: &AbsProviderConfig) {
         self.entry(addr, provider).current = Some(object);
     }
@@ -476,7 +510,12 @@ mod tests {
     }
 
     fn provider() -> AbsProviderConfig {
-        AbsProviderConfig { module: Module::root(), provider: Provider::builtin("terraform"), alias: None }
+        AbsProviderConfig {
+            module: Module::root(),
+            provider: Provider::builtin("terraform"),
+            alias: None,
+            key: InstanceKey::None,
+        }
     }
 
     fn state(addrs: &[&str]) -> State {

@@ -193,7 +193,7 @@ fn move_instance(
             state.move_instance(from, to);
         }
         Some(other) => {
-            let provider = state.resource(&from.abs_resource()).map(|r| r.provider.clone());
+            let provider = state.provider_of(from).cloned();
             if let (Some(provider), Some(objects)) = (provider, state.remove_instance(from)) {
                 for (key, object) in objects.deposed {
                     other.set_deposed(to, key, object, &provider);
@@ -278,6 +278,9 @@ pub fn replace_provider(state: &mut State, from: &Provider, to: &Provider) -> Ve
     for addr in &concerned {
         if let Some(mut resource) = state.remove_resource(addr) {
             resource.provider.provider = to.clone();
+            for own in resource.instances.iter_mut().filter_map(|i| i.provider.as_mut()) {
+                Arc::make_mut(own).provider = to.clone();
+            }
             state.insert_resource(addr.clone(), resource);
         }
     }
@@ -310,10 +313,10 @@ pub fn untaint(state: &mut State, addr: &ResourceInstance) -> Result<()> {
 }
 
 fn set_status(state: &mut State, addr: &ResourceInstance, status: ObjectStatus) -> Result<()> {
-    let (Some(object), Some(resource)) = (state.get(addr), state.resource(&addr.abs_resource())) else {
+    let (Some(object), Some(provider)) = (state.get(addr), state.provider_of(addr)) else {
         return Err(no_such_instance(state, addr));
     };
-    let (mut object, provider) = ((**object).clone(), resource.provider.clone());
+    let (mut object, provider) = ((**object).clone(), provider.clone());
     object.status = status;
     state.set(addr, Arc::new(object), &provider);
     Ok(())
@@ -342,8 +345,12 @@ mod tests {
                        module.m[1].a.inm module.p.a.p module.m[0].module.n.a.deep";
 
     fn state() -> State {
-        let provider =
-            AbsProviderConfig { module: Module::root(), provider: Provider::implied("null"), alias: Some("w".into()) };
+        let provider = AbsProviderConfig {
+            module: Module::root(),
+            provider: Provider::implied("null"),
+            alias: Some("w".into()),
+            key: InstanceKey::None,
+        };
         let mut s = State::new();
         for a in ALL.split(' ') {
             s.set(&a.parse().unwrap(), Arc::new(ObjectState::new(0, "{}")), &provider);

@@ -99,6 +99,11 @@ impl<'a, 'd> Loader<'a, 'd> {
                 "provider" => {
                     let range = label(&block, 0).range;
                     let config = self.cx.provider(block);
+                    if let Some(e) = &config.for_each {
+                        let detail = "A provider of a test file stands for all instances of the one that it replaces, so it \
+                                      has no \"for_each\".";
+                        self.cx.error("Invalid for_each in provider block", detail, e.range);
+                    }
                     let key = LocalProviderConfig { name: config.name.clone(), alias: config.alias.clone() };
                     self.add_provider(
                         &mut file,
@@ -164,6 +169,10 @@ impl<'a, 'd> Loader<'a, 'd> {
         let mut content = self.cx.content(block.body, &RUN);
         let command = content.take("command").and_then(|a| self.command(&a)).unwrap_or_default();
         let providers = content.take("providers").map(|a| self.cx.passed_providers(a)).unwrap_or_default();
+        if let Some(key) = providers.iter().find_map(|p| p.key.as_ref()) {
+            let detail = "Provider configurations of test files have no instances, so a key has no meaning here.";
+            self.cx.error("Invalid provider instance key", detail, key.range);
+        }
         let expect_failures = content.take("expect_failures").map(|a| self.cx.depends_on(a)).unwrap_or_default();
         let state_key = content.take("state_key").and_then(|a| self.cx.string(&a));
         let mut run = Run {

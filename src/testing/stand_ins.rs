@@ -116,7 +116,7 @@ impl Substitutes for StandIns {
     }
 
     fn object(&self, addr: &ResourceInstance, configured: &Configured) -> Option<Arc<dyn Provider>> {
-        let mock = self.mocks.get(&configured.addr);
+        let mock = self.mocks.get(&configured.addr.block());
         let given = self.override_of(addr, mock);
         let remembers = |m: &Arc<Mock>| m.resources.get(&addr.resource.ty).is_some_and(|d| d.during_plan);
         if given.is_none() && !mock.is_some_and(remembers) {

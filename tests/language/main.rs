@@ -1,5 +1,5 @@
 //! The language, feature by feature: each test is named after what it shows, so that a reader finds a feature by its
-//! name. Expectations are those of Terraform 1.11.4, except in tests that say otherwise. `harness.rs` has the helpers.
+//! name. Expectations are those of Terraform 1.11.4, except in tests that say otherwise, and OpenTofu's for what it adds. `harness.rs` has the helpers.
 
 #![allow(clippy::unwrap_used)]
 
@@ -13,6 +13,7 @@ mod functions;
 mod harness;
 mod lifecycle;
 mod planning;
+mod provider_for_each;
 mod refactoring;
 mod types;
 mod validation;

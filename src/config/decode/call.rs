@@ -106,14 +106,14 @@ impl Cx<'_> {
                 _ => key.range,
             };
             let child = self.provider_key(key);
-            let parent = self.provider_ref(value, "providers");
-            let (Some(child), Some(parent)) = (child, parent) else { continue };
+            let parent = self.provider_instance(value, "providers");
+            let (Some(child), Some((parent, key))) = (child, parent) else { continue };
             if passed.iter().any(|p| p.child == child) {
                 let detail = format!("A configuration was passed as {child} already.");
                 self.error("Duplicate provider address", detail, range);
                 continue;
             }
-            passed.push(PassedProvider { child, child_range, parent, range });
+            passed.push(PassedProvider { child, child_range, parent, key, range });
         }
         passed
     }

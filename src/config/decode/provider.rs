@@ -9,11 +9,11 @@ use crate::lang::parse::is_identifier;
 use crate::lang::syntax::{Attribute, Block, Body};
 use std::sync::LazyLock;
 
-const RESERVED: [&str; 4] = ["count", "depends_on", "for_each", "source"];
+const RESERVED: [&str; 3] = ["count", "depends_on", "source"];
 
 static SCHEMA: LazyLock<BodySchema> = LazyLock::new(|| {
     BodySchema::new()
-        .optional(["alias", "version"])
+        .optional(["alias", "version", "for_each"])
         .optional(RESERVED)
         .block("_", &[])
         .block("lifecycle", &[])
@@ -52,6 +52,15 @@ impl Cx<'_> {
             );
             self.version_constraint(&a)
         });
+        let for_each = content.take("for_each").and_then(|a| {
+            if alias.is_none() {
+                let detail = "Only a configuration with an \"alias\" can have several instances: without one it is the \
+                              default, of which there is one.";
+                self.error("Invalid for_each in provider block", detail, a.name_range);
+                return None;
+            }
+            Some(a.expr)
+        });
         for reserved in RESERVED {
             if let Some(a) = content.take(reserved) {
                 let detail = format!("\"{reserved}\" has no meaning in provider blocks; the name is reserved.");
@@ -76,7 +85,7 @@ impl Cx<'_> {
                 }
             }
         }
-        ProviderConfig { name: name.text, alias, range, version, body, for_each: None }
+        ProviderConfig { name: name.text, alias, range, version, body, for_each }
     }
 
     /// A constant version constraint, checked for its form.

@@ -4,7 +4,7 @@
 use super::{Cx, label};
 use crate::addr::{Mode, Resource};
 use crate::config::imports::implied_provider;
-use crate::config::model::{Lifecycle, LocalProviderConfig, Provisioner, Repetition, ResourceBlock};
+use crate::config::model::{Lifecycle, Provisioner, Repetition, ResourceBlock};
 use crate::lang::body::{BodySchema, Content};
 use crate::lang::resolve::resource_ref;
 use crate::lang::static_expr;
@@ -50,7 +50,10 @@ impl Cx<'_> {
         let header_range = block.header_range;
         let schema = if mode == Mode::Managed { &MANAGED } else { &META };
         let (mut content, rest) = self.partial(block.body, schema);
-        let (provider, provider_range) = self.resource_provider(&addr.ty, content.take("provider"));
+        let written = content.take("provider");
+        let provider_range = written.as_ref().map(|a| a.expr.range);
+        let written = written.and_then(|a| self.provider_instance(a.expr, "provider"));
+        let (provider, provider_key) = written.unwrap_or_else(|| (implied_provider(&addr.ty), None));
         let blocks = std::mem::take(&mut content.blocks);
         let depends_on = content.take("depends_on").map(|a| self.depends_on(a)).unwrap_or_default();
         let mut resource = ResourceBlock {
@@ -62,6 +65,7 @@ impl Cx<'_> {
             body: rest,
             provider,
             provider_range,
+            provider_key,
             depends_on,
             lifecycle: Lifecycle::default(),
             provisioners: Vec::new(),
@@ -99,17 +103,6 @@ impl Cx<'_> {
             format!("\"enabled\" is for a block with one instance at most; with \"{other}\" that decides already."),
             a.name_range,
         );
-    }
-
-    /// The provider configuration that is written, or the one that the type's prefix implies.
-    fn resource_provider(
-        &mut self,
-        ty: &str,
-        written: Option<Attribute>,
-    ) -> (LocalProviderConfig, Option<crate::diag::Range>) {
-        let implied = implied_provider(ty);
-        let range = written.as_ref().map(|a| a.expr.range);
-        (written.and_then(|a| self.provider_ref(a.expr, "provider")).unwrap_or(implied), range)
     }
 
     fn resource_blocks(&mut self, resource: &mut ResourceBlock, blocks: Vec<Block>) {

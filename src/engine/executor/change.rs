@@ -71,7 +71,7 @@ impl Executor {
     }
 
     fn provider_differs(&self, c: &ResourceChange) -> bool {
-        self.state().resource(&c.addr.abs_resource()).is_some_and(|r| r.provider != c.provider)
+        self.state().provider_of(&c.addr).is_some_and(|p| *p != c.provider)
     }
 
     async fn read(&self, job: &Job<'_>) -> Option<Value> {

@@ -49,7 +49,9 @@ impl Executor {
             }
             _ => c.deposed,
         };
-        let Some(configured) = group.provider.and_then(|p| walk.provider(p)) else { return false };
+        let Some(configured) = group.provider.and_then(|p| walk.provider(p)?.get(&c.provider.key)) else {
+            return false;
+        };
         let configured = walk.handler(&c.addr, configured);
         let prior = c.before.unmark_deep(&mut Marks::default());
         let addr = &c.addr;

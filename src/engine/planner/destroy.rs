@@ -9,6 +9,7 @@ use crate::diag::Diagnostic;
 use crate::engine::instance::about;
 use crate::engine::plan::{Action, ActionReason, PlanMode, ResourceChange};
 use crate::engine::program::ModuleId;
+use crate::engine::provider_instances::ProviderInstances;
 use crate::engine::stored::TypeInfo;
 use crate::engine::walk::{Configured, Walk};
 use crate::lang::syntax::Slot;
@@ -171,7 +172,6 @@ impl Planner {
         abs: &AbsResource,
         wanted: &HashSet<InstanceKey>,
         info: &TypeInfo,
-        configured: &Configured,
     ) -> bool {
         let surplus: Vec<_> = {
             let work = self.work();
@@ -200,7 +200,12 @@ impl Planner {
                 walk.report(prevented(&addr, walk.program().resource_block(block.0, block.1)));
                 ok = false;
             }
-            ok &= self.delete_instance(walk, Some(block), configured, info, &addr, &instance, reason).await;
+            ok &= match self.provider_of_stored(walk, Some(block), &addr) {
+                Some(configured) => {
+                    self.delete_instance(walk, Some(block), configured, info, &addr, &instance, reason).await
+                }
+                None => false,
+            };
         }
         ok
     }
@@ -248,8 +253,8 @@ impl Planner {
                 continue;
             }
             let Some(resource) = self.work().state.resource(&abs).cloned() else { continue };
-            let provider = program.providers.iter().position(|p| p.addr == resource.provider);
-            let Some(configured) = provider.and_then(|p| walk.provider(p)) else {
+            let provider = program.providers.iter().position(|p| p.addr.same_block(&resource.provider));
+            let Some(configured) = provider.and_then(|p| walk.provider(p)).and_then(ProviderInstances::first) else {
                 if !walk.diagnostics().has_errors() {
                     walk.report(missing_provider(&abs, &resource.provider));
                 }
@@ -286,7 +291,9 @@ impl Planner {
                 let lost =
                     reason == ActionReason::DeleteBecauseNoResourceConfig && self.input.moved.contains_key(&addr);
                 let reason = if lost { ActionReason::DeleteBecauseNoMoveTarget } else { reason };
-                if self.input.targets.includes_orphan(&addr) {
+                if self.input.targets.includes_orphan(&addr)
+                    && let Some(configured) = self.provider_of_stored(walk, None, &addr)
+                {
                     jobs.push((addr, instance, info.clone(), configured.clone(), reason));
                 }
             }

@@ -35,7 +35,7 @@ impl Planner {
             walk.report(not_declared(block));
             return false;
         };
-        let (Some(code), Some(configured)) = (&meta.block, walk.provider(meta.provider)) else {
+        let (Some(code), Some(configured)) = (&meta.block, walk.provider_of(m, slot, run, &Repeat::None)) else {
             if meta.block.is_none() {
                 walk.report(unknown_type(block));
             }

@@ -75,6 +75,7 @@ impl Program {
         b.references(&running);
         b.nodes();
         b.edges();
+        b.program.check_provider_instances(diags);
         Some(b.program)
     }
 }
@@ -110,13 +111,14 @@ impl Builder<'_> {
     }
 
     fn provider(&mut self, addr: &AbsProviderConfig) -> ProviderId {
-        if let Some(id) = self.provider_ids.get(addr) {
+        let addr = addr.block();
+        if let Some(id) = self.provider_ids.get(&addr) {
             return *id;
         }
         let id = self.program.providers.len();
         let module = self.program.module_ids.get(&addr.module).copied().unwrap_or(0);
         self.program.providers.push(ProviderMeta { addr: addr.clone(), module, block: None, schema: None });
-        self.provider_ids.insert(addr.clone(), id);
+        self.provider_ids.insert(addr, id);
         id
     }
 
@@ -174,8 +176,8 @@ impl Builder<'_> {
             });
             if let Some(c) = found {
                 let mut own = Diagnostics::new();
-                let decoder =
-                    compile_body(&c.body, &Layout::new(&schema.block), module.module(), Allowed::default(), &mut own);
+                let allowed = Allowed { each: c.for_each.is_some(), ..Allowed::default() };
+                let decoder = compile_body(&c.body, &Layout::new(&schema.block), module.module(), allowed, &mut own);
                 p.block = Some(ProviderBlock { config: c.clone(), decoder, problems: own });
             }
             p.schema = Some(schema);
@@ -325,6 +327,9 @@ impl Builder<'_> {
                 let block = p.resource_block(m, s);
                 let meta = p.resource_meta(m, s);
                 block.repetition.expr().into_iter().for_each(|e| refs(p, m, e, false, &mut add));
+                if let Some((module, key)) = p.provider_key(m, s) {
+                    refs(p, module, key, false, &mut add);
+                }
                 let l = &block.lifecycle;
                 for c in l.preconditions.iter().chain(&l.postconditions) {
                     refs(p, m, &c.condition, true, &mut add);
@@ -353,6 +358,7 @@ impl Builder<'_> {
                 let meta = &p.providers[id];
                 if let Some(block) = &meta.block {
                     block.decoder.visit_traversals(&mut |t| p.nodes_of(meta.module, t, &mut |i| add(i, false)));
+                    block.config.for_each.iter().for_each(|e| refs(p, meta.module, e, false, &mut add));
                 }
             }
             Node::Check(m, s) => {
@@ -404,10 +410,12 @@ fn module_references(references: &References, m: ModuleId, module: &model::Modul
     }
     for call in module.calls.values() {
         let inputs = call.inputs.values().map(|(e, _)| e);
-        inputs.chain(call.repetition.expr()).for_each(|e| references.in_expr(m, e, found));
+        let keys = call.providers.iter().flatten().filter_map(|p| p.key.as_ref());
+        inputs.chain(keys).chain(call.repetition.expr()).for_each(|e| references.in_expr(m, e, found));
     }
     for resource in module.resources.values() {
-        resource.repetition.expr().into_iter().for_each(|e| references.in_expr(m, e, found));
+        let key = resource.provider_key.as_ref();
+        resource.repetition.expr().into_iter().chain(key).for_each(|e| references.in_expr(m, e, found));
         let l = &resource.lifecycle;
         l.preconditions.iter().chain(&l.postconditions).for_each(|c| references.in_condition(m, c, found));
     }
@@ -521,5 +529,5 @@ fn implied_config(node: &ModuleNode, local_name: &str) -> AbsProviderConfig {
         .required_providers
         .get(local_name)
         .map_or_else(|| addr::Provider::implied(local_name), |r| r.source.clone());
-    AbsProviderConfig { module: addr::Module::root(), provider, alias: None }
+    AbsProviderConfig { module: addr::Module::root(), provider, alias: None, key: crate::addr::InstanceKey::None }
 }

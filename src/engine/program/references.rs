@@ -164,11 +164,13 @@ impl Program {
             Node::Call(m, s) => {
                 let call = &module(m).calls[s as usize];
                 found.value.extend(call.repetition.expr().map(|e| e.range));
+                found.value.extend(call.providers.iter().flatten().filter_map(|p| p.key.as_ref()).map(|e| e.range));
                 found.value.extend(depends_on(&call.depends_on));
             }
             Node::Resource(m, s) => {
                 let block = self.resource_block(m, s);
                 found.value.extend(block.repetition.expr().map(|e| e.range));
+                found.value.extend(block.provider_key.as_ref().map(|e| e.range));
                 found.value.extend(depends_on(&block.depends_on));
                 found.checked = conditions(&block.lifecycle.preconditions);
                 found.checked.extend(conditions(&block.lifecycle.postconditions));
@@ -183,7 +185,11 @@ impl Program {
                 found.checked = conditions(&variable.validations);
             }
             Node::Check(m, s) => found.checked = conditions(&module(m).checks[s as usize].asserts),
-            Node::Close(_) | Node::Provider(_) => {}
+            Node::Provider(id) => {
+                let block = self.providers[id].block.as_ref();
+                found.value.extend(block.and_then(|b| b.config.for_each.as_ref()).map(|e| e.range));
+            }
+            Node::Close(_) => {}
         }
         found
     }

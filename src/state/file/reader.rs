@@ -90,10 +90,7 @@ pub struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     /// One object as [`super::writer::write_object`] writes it: instance key, deposed key, object.
-    pub fn object(
-        &mut self,
-        raw: &'a RawValue,
-    ) -> std::result::Result<(InstanceKey, Option<DeposedKey>, ObjectState), String> {
+    pub fn object(&mut self, raw: &'a RawValue) -> std::result::Result<ReadObject, String> {
         OneObject(self).deserialize(&mut serde_json::Deserializer::from_str(raw.get())).map_err(|e| e.to_string())
     }
 
@@ -183,6 +180,7 @@ fn parse_provider(text: &str) -> std::result::Result<AbsProviderConfig, String> 
             module: module.module(),
             provider: Provider::new(crate::addr::DEFAULT_REGISTRY, "-", ty),
             alias: alias.map(Into::into),
+            key: InstanceKey::None,
         })
     };
     let result = if let Some((module, rest)) = split_provider(text, "provider[\"registry.terraform.io/-/") {
@@ -346,7 +344,10 @@ impl<'a> Visitor<'a> for OneResource<'_, 'a> {
             ty: ty.ok_or_else(|| missing("type"))?,
             name: name.ok_or_else(|| missing("name"))?,
         };
-        let provider = provider.ok_or_else(|| missing("provider"))?;
+        let of_instance = instances.iter().find_map(|(_, i)| i.provider.as_ref().map(|p| p.block()));
+        let provider = provider.or(of_instance).ok_or_else(|| missing("provider"))?;
+        // What the resource says already need not be said again.
+        instances.iter_mut().for_each(|i| i.provider = i.provider.take().filter(|p| **p != provider));
         Ok((AbsResource { module, resource }, ResourceState { provider, instances }))
     }
 }
@@ -376,9 +377,10 @@ impl<'a> Visitor<'a> for Instances<'_, 'a> {
     }
 
     fn visit_seq<S: SeqAccess<'a>>(self, mut seq: S) -> std::result::Result<(), S::Error> {
-        while let Some((key, deposed, object)) = seq.next_element_seed(OneObject(self.reader))? {
+        while let Some(ReadObject { key, deposed, provider, object }) = seq.next_element_seed(OneObject(self.reader))? {
             let twice = |key: &InstanceKey| S::Error::custom(format!("the instance with key {key:?} appears twice"));
             let instance = self.instances.entry(&key);
+            instance.provider = provider.map(Arc::new).or(instance.provider.take());
             let before = match deposed {
                 None => instance.current.replace(Arc::new(object)),
                 Some(deposed) => instance.deposed.insert(deposed, Arc::new(object)),
@@ -391,10 +393,18 @@ impl<'a> Visitor<'a> for Instances<'_, 'a> {
     }
 }
 
+/// An object of an instance, with what the file says of where it belongs.
+pub struct ReadObject {
+    pub key: InstanceKey,
+    pub deposed: Option<DeposedKey>,
+    pub provider: Option<AbsProviderConfig>,
+    pub object: ObjectState,
+}
+
 struct OneObject<'r, 'a>(&'r mut Reader<'a>);
 
 impl<'a> DeserializeSeed<'a> for OneObject<'_, 'a> {
-    type Value = (InstanceKey, Option<DeposedKey>, ObjectState);
+    type Value = ReadObject;
 
     fn deserialize<D: Deserializer<'a>>(self, d: D) -> std::result::Result<Self::Value, D::Error> {
         d.deserialize_map(self)
@@ -402,7 +412,7 @@ impl<'a> DeserializeSeed<'a> for OneObject<'_, 'a> {
 }
 
 impl<'a> Visitor<'a> for OneObject<'_, 'a> {
-    type Value = (InstanceKey, Option<DeposedKey>, ObjectState);
+    type Value = ReadObject;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a resource instance")
@@ -411,7 +421,7 @@ impl<'a> Visitor<'a> for OneObject<'_, 'a> {
     fn visit_map<M: MapAccess<'a>>(self, mut map: M) -> std::result::Result<Self::Value, M::Error> {
         let reader = self.0;
         let mut key = InstanceKey::None;
-        let mut deposed = None;
+        let (mut deposed, mut provider) = (None, None);
         let mut object = ObjectState::new(0, "{}");
         while let Some(Text(field)) = map.next_key()? {
             match &*field {
@@ -428,6 +438,10 @@ impl<'a> Visitor<'a> for OneObject<'_, 'a> {
                     if let Some(Text(text)) = map.next_value::<Option<Text<'a>>>()?.filter(|t| !t.0.is_empty()) {
                         deposed = Some(text.parse().map_err(M::Error::custom)?);
                     }
+                }
+                "provider" => {
+                    let text = map.next_value::<Option<Text<'a>>>()?;
+                    provider = text.map(|Text(t)| reader.provider(t)).transpose().map_err(M::Error::custom)?;
                 }
                 "schema_version" => object.schema_version = map.next_value::<Option<_>>()?.unwrap_or_default(),
                 "attributes" => {
@@ -471,7 +485,7 @@ impl<'a> Visitor<'a> for OneObject<'_, 'a> {
                 }
             }
         }
-        Ok((key, deposed, object))
+        Ok(ReadObject { key, deposed, provider, object })
     }
 }
 

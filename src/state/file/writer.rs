@@ -1,7 +1,7 @@
 //! Writing a state file, straight from the model to the output.
 
 use super::json::Json;
-use crate::addr::{AbsResource, InstanceKey, ModuleInstance, Resource};
+use crate::addr::{AbsProviderConfig, AbsResource, InstanceKey, ModuleInstance, Resource};
 use crate::state::{
     Attributes, CheckResult, DeposedKey, InstanceState, ObjectState, ObjectStatus, OutputValue, ResourceState, State,
 };
@@ -114,14 +114,19 @@ fn write_resource<W: Write>(j: &mut Json<W>, module: &str, resource: &Resource, 
     j.string(&resource.ty);
     j.key("name");
     j.string(&resource.name);
-    j.key("provider");
-    j.shown(&r.provider);
+    // As OpenTofu has it: once one instance names its own provider, each does, and the resource none.
+    let by_instance = r.instances.iter().any(|(_, i)| i.provider.is_some());
+    if !by_instance {
+        j.key("provider");
+        j.shown(&r.provider);
+    }
     j.key("instances");
     j.open(b'[');
-    for (key, InstanceState { current, deposed }) in &r.instances {
+    for (key, InstanceState { current, deposed, provider }) in &r.instances {
+        let provider = by_instance.then(|| provider.as_deref().unwrap_or(&r.provider));
         let current = current.iter().map(|o| (None, o));
         for (deposed, object) in current.chain(deposed.iter().map(|(k, o)| (Some(*k), o))) {
-            write_object(j, key, deposed, object)?;
+            write_object(j, key, deposed, provider, object)?;
         }
     }
     j.close(b']')?;
@@ -133,6 +138,7 @@ pub fn write_object<W: Write>(
     j: &mut Json<W>,
     key: &InstanceKey,
     deposed: Option<DeposedKey>,
+    provider: Option<&AbsProviderConfig>,
     object: &ObjectState,
 ) -> io::Result<()> {
     j.open(b'{');
@@ -154,6 +160,10 @@ pub fn write_object<W: Write>(
     if let Some(deposed) = deposed {
         j.key("deposed");
         j.shown(deposed);
+    }
+    if let Some(provider) = provider {
+        j.key("provider");
+        j.shown(provider);
     }
     j.key("schema_version");
     j.display(object.schema_version);

@@ -3,6 +3,7 @@
 
 use crate::addr::{AbsProviderConfig, InstanceKey, ResourceInstance};
 use crate::state::file::json::Json;
+use crate::state::file::reader::ReadObject;
 use crate::state::file::{reader, writer};
 use crate::state::{DeposedKey, Fingerprint, ObjectState, OutputValue, State};
 use base64::Engine as _;
@@ -210,7 +211,7 @@ fn write_changes(j: &mut Out, changes: &[Change]) -> io::Result<()> {
                 shown(j, "addr", addr);
                 shown(j, "provider", provider);
                 j.key("object");
-                writer::write_object(j, &InstanceKey::None, *deposed, object)?;
+                writer::write_object(j, &InstanceKey::None, *deposed, None, object)?;
             }
             Change::Remove { addr, deposed } => {
                 text(j, "change", "remove");
@@ -335,7 +336,7 @@ impl<'a> Decoder<'a> {
             "set" => {
                 let addr = address(c.addr)?;
                 let provider = self.0.provider(c.provider.ok_or("a change has no provider")?)?;
-                let (_, deposed, object) = self.0.object(c.object.ok_or("a change has no object")?)?;
+                let ReadObject { deposed, object, .. } = self.0.object(c.object.ok_or("a change has no object")?)?;
                 Change::Set { addr, deposed, provider, object: Arc::new(object) }
             }
             "remove" => Change::Remove { addr: address(c.addr)?, deposed: deposed(c.deposed)? },

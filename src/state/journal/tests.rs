@@ -1,5 +1,5 @@
 use super::*;
-use crate::addr::{AbsProviderConfig, Module, Provider, ResourceInstance};
+use crate::addr::{AbsProviderConfig, InstanceKey, Module, Provider, ResourceInstance};
 use crate::state::{DeposedKey, Fingerprint, ObjectState, ObjectStatus, OutputValue, State, file};
 use gpuform_schema::Value;
 use proptest::prelude::*;
@@ -10,7 +10,12 @@ fn addr(text: &str) -> ResourceInstance {
 }
 
 fn provider() -> AbsProviderConfig {
-    AbsProviderConfig { module: Module::root(), provider: Provider::implied("aws"), alias: Some("west".into()) }
+    AbsProviderConfig {
+        module: Module::root(),
+        provider: Provider::implied("aws"),
+        alias: Some("west".into()),
+        key: InstanceKey::None,
+    }
 }
 
 fn object(id: &str) -> Arc<ObjectState> {

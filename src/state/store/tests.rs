@@ -11,7 +11,12 @@ fn addr(text: &str) -> ResourceInstance {
 }
 
 fn provider() -> AbsProviderConfig {
-    AbsProviderConfig { module: Module::root(), provider: Provider::implied("x"), alias: None }
+    AbsProviderConfig {
+        module: Module::root(),
+        provider: Provider::implied("x"),
+        alias: None,
+        key: crate::addr::InstanceKey::None,
+    }
 }
 
 fn set(a: &str) -> Change {

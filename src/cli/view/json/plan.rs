@@ -276,7 +276,12 @@ mod tests {
             prev_addr: "t_x.a".parse().unwrap(),
             addr,
             deposed: None,
-            provider: AbsProviderConfig { module: Module::root(), provider: Provider::implied("t"), alias: None },
+            provider: AbsProviderConfig {
+                module: Module::root(),
+                provider: Provider::implied("t"),
+                alias: None,
+                key: crate::addr::InstanceKey::None,
+            },
             action: Action::CreateThenDelete,
             reason: ActionReason::ReplaceBecauseCannotUpdate,
             before: Value::object([("id", Value::from("1")), ("zone", Value::from("a"))]),
@@ -317,6 +322,7 @@ mod tests {
             module: Arc::default(),
             children: Vec::new(),
             providers: BTreeMap::new(),
+            provider_keys: BTreeMap::new(),
         };
         let config =
             Config { root: Arc::new(root), sources: Sources::default(), reference_problems: Diagnostics::new() };

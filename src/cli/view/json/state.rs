@@ -296,7 +296,12 @@ mod tests {
     use std::sync::Arc;
 
     fn provider() -> AbsProviderConfig {
-        AbsProviderConfig { module: Module::root(), provider: Provider::implied("t"), alias: None }
+        AbsProviderConfig {
+            module: Module::root(),
+            provider: Provider::implied("t"),
+            alias: None,
+            key: crate::addr::InstanceKey::None,
+        }
     }
 
     fn object(text: &str) -> Arc<ObjectState> {

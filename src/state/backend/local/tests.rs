@@ -281,7 +281,12 @@ async fn a_garbled_state_is_never_overwritten() {
 async fn addresses_survive_the_way_through_the_file() {
     let dir = tempfile::tempdir().unwrap();
     let backend = local(dir.path());
-    let provider = AbsProviderConfig { module: Module::root(), provider: Provider::implied("x"), alias: None };
+    let provider = AbsProviderConfig {
+        module: Module::root(),
+        provider: Provider::implied("x"),
+        alias: None,
+        key: crate::addr::InstanceKey::None,
+    };
     let mut s = state("a");
     let addr = "module.a[\"b \\\"c\"].x.y[\"$${d}\"]".parse().unwrap();
     s.set(&addr, Arc::new(ObjectState::new(1, "{\"id\":1}")), &provider);
