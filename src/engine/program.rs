@@ -83,6 +83,17 @@ pub struct ProvisionerProgram {
     pub connection: Option<Decoder>,
 }
 
+/// What a `removed` block runs before objects are destroyed.
+pub struct RemovedProgram {
+    pub module: ModuleId,
+    /// Position in the module's `removed`.
+    pub block: usize,
+    /// As in [`ResourceProgram`].
+    pub provisioners: Vec<Option<ProvisionerProgram>>,
+    /// What is wrong with them: told where an object is to be destroyed.
+    pub problems: Diagnostics,
+}
+
 impl ProvisionerProgram {
     fn decoders(&self) -> impl Iterator<Item = &Decoder> {
         std::iter::once(&self.decoder).chain(&self.connection)
@@ -112,6 +123,8 @@ pub struct Program {
     /// Edges lead from what is needed to what needs it.
     pub graph: DiGraph<Node, ()>,
     pub module_ids: HashMap<addr::Module, ModuleId>,
+    /// The `removed` blocks that have provisioners, by the resource that is gone.
+    pub removed: HashMap<ConfigResource, RemovedProgram>,
     /// Names and references that mean nothing, in the order of files; told where they would be evaluated.
     problems: Vec<Diagnostic>,
 }

@@ -7,10 +7,10 @@ mod remote;
 mod ssh;
 
 use crate::addr::ResourceInstance;
-use crate::config::model::{Provisioner, ResourceBlock};
+use crate::config::model::Provisioner;
 use crate::diag::{Diagnostic, Diagnostics, Severity};
 use crate::engine::events::Event;
-use crate::engine::program::{ProvisionerProgram, ResourceProgram};
+use crate::engine::program::ProvisionerProgram;
 use crate::engine::runtime::{ModuleRun, Repeat};
 use crate::engine::walk::Walk;
 use crate::lang::decode::Decoder;
@@ -19,17 +19,18 @@ use gpuform_schema::schema::{Attribute, AttributeType, Block, Description};
 use gpuform_schema::{Marks, Type, Value};
 
 /// Runs the provisioners of a block that are due; false when one failed and its failure counts.
+#[allow(clippy::too_many_arguments)]
 pub async fn run(
     walk: &Walk,
-    block: &ResourceBlock,
-    program: &ResourceProgram,
+    provisioners: &[Provisioner],
+    programs: &[Option<ProvisionerProgram>],
     addr: &ResourceInstance,
     this: &Value,
     when_destroy: bool,
     module: &ModuleRun,
     repeat: &Repeat,
 ) -> bool {
-    let all = block.provisioners.iter().zip(&program.provisioners);
+    let all = provisioners.iter().zip(programs);
     for (p, code) in all.filter(|(p, _)| p.when_destroy == when_destroy) {
         let Some(code) = code else { continue };
         walk.events.event(Event::ProvisionerStart { addr, provisioner: &p.ty });

@@ -139,6 +139,78 @@ fn removed_forgets_without_destroying() {
     assert_eq!(work.ok(&["state", "list"]), "");
 }
 
+/// As recorded from Terraform: also for instances and modules; one that fails stops its object alone, unless it may
+/// fail; a tainted object has none.
+#[test]
+fn removed_provisioners() {
+    let objects = r#"
+resource "terraform_data" "count" {
+  count = 2
+  input = "c${count.index}"
+}
+resource "terraform_data" "each" {
+  for_each = toset(["x"])
+}
+resource "terraform_data" "two" {}
+resource "terraform_data" "fails" {}
+resource "terraform_data" "tainted" {}
+module "m" {
+  source = "./m"
+}
+-- m/main.tf --
+resource "terraform_data" "in" {
+  input = "in"
+}
+"#;
+    let work = folder(objects);
+    apply(&work, &[]);
+    work.ok(&["taint", "terraform_data.tainted"]);
+    let removed = |from: &str, commands: &[&str]| {
+        let one = |c: &&str| format!("  provisioner \"local-exec\" {{\n    when = destroy\n    {c} >> out\"\n  }}\n");
+        format!("removed {{\n  from = {from}\n{}}}\n", commands.iter().map(one).collect::<String>())
+    };
+    let blocks = [
+        removed("terraform_data.count", &["command = \"echo count ${count.index} ${self.input}"]),
+        removed("terraform_data.each", &["command = \"echo each ${each.key}"]),
+        removed(
+            "terraform_data.two",
+            &["on_failure = continue\n    command = \"echo two 1 >> out; exit 1", "command = \"echo two 2"],
+        ),
+        removed("terraform_data.fails", &["command = \"echo fails >> out; exit 1", "command = \"echo never"]),
+        removed("terraform_data.tainted", &["command = \"echo never"]),
+        removed("module.m.terraform_data.in", &["command = \"echo module ${self.input}"]),
+    ];
+    work.write("main.tf", &blocks.concat());
+    let failed = problems(&work, &["apply", "-auto-approve", "-json"]);
+    assert_eq!(
+        failed,
+        [
+            "warning main.tf:18,15-29 local-exec provisioner error",
+            "error main.tf:30,15-29 local-exec provisioner error"
+        ]
+    );
+    let mut out: Vec<String> = work.read("out").lines().map(str::to_owned).collect();
+    let two: Vec<&String> = out.iter().filter(|l| l.starts_with("two")).collect();
+    assert_eq!(two, ["two 1", "two 2"]);
+    out.sort();
+    assert_eq!(out, ["count 0 c0", "count 1 c1", "each x", "fails", "module in", "two 1", "two 2"]);
+    assert_eq!(work.ok(&["state", "list"]), "terraform_data.fails\n");
+}
+
+/// Terraform finds such mistakes while it applies.
+#[test]
+fn removed_provisioners_are_checked_where_they_would_run() {
+    let wrong = "removed {\n  from = terraform_data.a\n  provisioner \"local-exec\" {\n    when = destroy\n    comand = \"x\"\n  }\n}\n";
+    assert_eq!(plan_problems(wrong), [""; 0]);
+    let work = folder("resource \"terraform_data\" \"a\" {}\n");
+    apply(&work, &[]);
+    work.write("main.tf", wrong);
+    assert_eq!(
+        problems(&work, &["plan", "-json"]),
+        ["error main.tf:3,28-28 Missing required argument", "error main.tf:5,5-11 Unsupported argument"]
+    );
+}
+
 #[test]
 fn removed_module() {
     let work = folder("module \"m\" {\n  source = \"./m\"\n}\n-- m/main.tf --\nresource \"terraform_data\" \"a\" {}\n");

@@ -318,7 +318,17 @@ impl Executor {
         }
         if to_provision && !failed {
             failed = !self.record_first(walk, operation, changes).await
-                || !provision::run(walk, job.block, job.program, addr, &value, false, job.run, job.repeat).await;
+                || !provision::run(
+                    walk,
+                    &job.block.provisioners,
+                    &job.program.provisioners,
+                    addr,
+                    &value,
+                    false,
+                    job.run,
+                    job.repeat,
+                )
+                .await;
             if !failed && let Ok(o) = self.stored(job, &value, private, ObjectStatus::Ready) {
                 self.record(None, vec![self.set(c, o)]);
             }

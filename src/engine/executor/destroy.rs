@@ -163,22 +163,32 @@ impl Executor {
         }
     }
 
-    /// Runs destroy-time provisioners, where the block that has them is still there.
+    /// Runs the destroy-time provisioners of the block that an object comes from, or of the `removed` block in its place.
     async fn before_destroy(&self, walk: &Walk, c: &ResourceChange) -> bool {
-        let program = walk.program().clone();
-        let Some((m, slot)) = program.find_resource(&c.addr.config()) else { return true };
         // What was not set up completely is not taken down by what the configuration says either.
         if self.state().get(&c.addr).is_some_and(|o| o.is_tainted()) {
             return true;
         }
-        let block = program.resource_block(m, slot);
-        if !block.provisioners.iter().any(|p| p.when_destroy) {
+        let program = walk.program().clone();
+        let config = c.addr.config();
+        let (m, provisioners, code) = match program.find_resource(&config) {
+            Some((m, slot)) => {
+                let Some(code) = &program.resource_meta(m, slot).block else { return true };
+                (m, &*program.resource_block(m, slot).provisioners, &*code.provisioners)
+            }
+            None => {
+                let Some(removed) = program.removed.get(&config) else { return true };
+                let block = &program.modules[removed.module].module().removed[removed.block];
+                (removed.module, &*block.provisioners, &*removed.provisioners)
+            }
+        };
+        if !provisioners.iter().any(|p| p.when_destroy) {
             return true;
         }
-        let Some(code) = &program.resource_meta(m, slot).block else { return true };
         let instances = walk.runtime.instances(m);
-        let Some(run) = instances.iter().find(|r| r.addr == c.addr.module).or(instances.first()) else { return true };
+        let around = instances.iter().find(|r| c.addr.module.is_within(&r.addr));
+        let run = around.or(instances.first()).unwrap_or(walk.runtime.root());
         let repeat = Repeat::of_key(&c.addr.key);
-        provision::run(walk, block, code, &c.addr, &c.before, true, run, &repeat).await
+        provision::run(walk, provisioners, code, &c.addr, &c.before, true, run, &repeat).await
     }
 }

@@ -280,6 +280,10 @@ impl Planner {
                 );
                 continue;
             };
+            if let Some(removed) = program.removed.get(&abs.config()).filter(|r| r.problems.has_errors()) {
+                walk.report_all(removed.problems.clone());
+                continue;
+            }
             let reason = if declared.is_some() {
                 ActionReason::DeleteBecauseNoModule
             } else {

@@ -4,10 +4,10 @@
 use super::references::{self, References};
 use super::{
     CALL, ModuleId, ModuleMeta, Node, Program, ProviderBlock, ProviderId, ProviderMeta, ProvisionerProgram,
-    ResourceMeta, ResourceProgram,
+    RemovedProgram, ResourceMeta, ResourceProgram,
 };
 use crate::addr::{self, AbsProviderConfig, Mode};
-use crate::config::model::{self, Config, LocalProviderConfig, ModuleNode, Repetition};
+use crate::config::model::{self, Config, LocalProviderConfig, ModuleNode, RemovedTarget, Repetition};
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::engine::providers::ProviderPool;
 use crate::engine::provision;
@@ -56,6 +56,7 @@ impl Program {
                 providers: Vec::new(),
                 graph: DiGraph::new(),
                 module_ids: HashMap::new(),
+                removed: HashMap::new(),
                 problems: config.name_problems(),
             },
             provider_ids: HashMap::new(),
@@ -72,6 +73,7 @@ impl Program {
             return None;
         }
         b.compile(&running);
+        b.compile_removed();
         b.references(&running);
         b.nodes();
         b.edges();
@@ -202,6 +204,30 @@ impl Builder<'_> {
                 let meta = &mut self.program.modules[m].resources[slot];
                 (meta.block, meta.problems) = compiled.clone();
                 meta.wrong_names = meta.block.as_ref().is_some_and(|b| b.decoder.wrong_names);
+            }
+        }
+    }
+
+    /// Decodes the provisioners of `removed` blocks.
+    fn compile_removed(&mut self) {
+        let allowed = Allowed { count: true, each: true, ..Allowed::default() };
+        for m in 0..self.program.modules.len() {
+            let node = self.program.modules[m].node.clone();
+            for (block, removed) in node.module.removed.iter().enumerate() {
+                let RemovedTarget::Resource(from) = &removed.from else { continue };
+                if removed.provisioners.is_empty() {
+                    continue;
+                }
+                let mut problems = Diagnostics::new();
+                let provisioners = removed
+                    .provisioners
+                    .iter()
+                    .map(|p| compile_provisioner(p, removed.connection.as_ref(), &node.module, allowed, &mut problems))
+                    .collect();
+                let module = addr::Module(node.addr.0.iter().chain(from.module.0.iter()).cloned().collect());
+                let config = addr::ConfigResource { module, resource: from.resource.clone() };
+                let program = RemovedProgram { module: m, block, provisioners, problems };
+                self.program.removed.entry(config).or_insert(program);
             }
         }
     }
