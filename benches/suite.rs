@@ -105,7 +105,7 @@ impl Loaded {
         let folder = tempfile::tempdir().expect("a folder for the configuration");
         std::fs::write(folder.path().join("main.tf"), text()).expect("the configuration is written");
         let version = "1.11.4".parse().expect("a version");
-        let options = LoadOptions { modules: &NoModules, version, sources: Sources::default() };
+        let options = LoadOptions { modules: &NoModules, version, sources: Sources::default(), early: Early::default() };
         let (config, diags) = config::load(folder.path(), &options);
         assert!(diags.is_empty(), "{diags:?}");
         let session = Session {

@@ -66,6 +66,9 @@ pub fn local_config(module: &Module) -> Result<LocalConfig, Diagnostics> {
         .at(block.range)
         .into());
     }
+    if block.problems.has_errors() {
+        return Err(block.problems.clone());
+    }
     let mut diags = Diagnostics::new();
     let schema = BodySchema::new().optional(["path", "workspace_dir"]);
     let mut content = block.body.clone().content(&schema, &mut diags);

@@ -148,7 +148,7 @@ async fn dispatch(cx: &mut Context, command: Command, matches: &clap::ArgMatches
     let matches = matches.subcommand().map_or(matches, |(_, m)| m);
     match command {
         Command::Init(c) => c.run(cx, matches).await,
-        Command::Validate(c) => c.run(cx).await,
+        Command::Validate(c) => c.run(cx, matches).await,
         Command::Plan(c) => c.run(cx, matches).await,
         Command::Apply(c) => c.run(cx, matches).await,
         Command::Destroy(c) => c.run(cx, matches).await,
@@ -164,7 +164,7 @@ async fn dispatch(cx: &mut Context, command: Command, matches: &clap::ArgMatches
         Command::Providers(c) => c.run(cx).await,
         Command::Workspace(c) => c.run(cx).await,
         Command::ForceUnlock(c) => c.run(cx).await,
-        Command::Get(c) => c.run(cx).await,
+        Command::Get(c) => c.run(cx, matches).await,
         Command::Fmt(c) => c.run(cx),
         Command::Graph(c) => c.run(cx).await,
         Command::Modules(c) => c.run(cx),

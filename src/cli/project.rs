@@ -6,9 +6,9 @@ use crate::cli::args::{StateFiles, VariableArg};
 use crate::cli::backends;
 use crate::cli::context::Context;
 use crate::config::manifest::Manifest;
-use crate::config::model::Config;
+use crate::config::model::{Config, Module};
 use crate::config::variables::{self, RootVariables};
-use crate::config::{self, LoadOptions};
+use crate::config::{self, Early, GivenVariables, LoadOptions};
 use crate::diag::{Diagnostic, Diagnostics, Sources};
 use crate::engine::plan::Plan;
 use crate::engine::plan_file::SavedPlan;
@@ -160,7 +160,38 @@ pub fn cli_settings(cx: &Context, diags: &mut Diagnostics) -> CliConfig {
 
 /// Loads the configuration in a directory that lies like the root module's (relative module paths are those of the
 /// manifest in the data directory).
-pub fn load_config(cx: &Context, dir: &Path) -> (Option<Config>, Diagnostics) {
+pub fn load_config(cx: &Context, dir: &Path, given: &[VariableArg]) -> (Option<Config>, Diagnostics) {
+    load_with(cx, dir, &|root| early_values(cx, root, given))
+}
+
+/// The values of root variables as far as they are given; what is wrong with them is told where they are collected.
+fn early_values(cx: &Context, root: &Module, given: &[VariableArg]) -> BTreeMap<Str, Value> {
+    let mut quiet = Diagnostics::new();
+    let args = given_variables(given);
+    variables::collect(&cx.dir, root, &args, &cx.env.variables, &Sources::default(), &mut quiet).finish(root).values
+}
+
+/// What sources of modules and arguments of the backend can be made from, with the variables given.
+pub fn with_early<R>(cx: &Context, given: &[VariableArg], f: impl FnOnce(&Early) -> R) -> R {
+    f(&early(cx, &|root| early_values(cx, root, given)))
+}
+
+fn early<'a>(cx: &Context, variables: &'a GivenVariables<'a>) -> Early<'a> {
+    let place = cx.place();
+    Early {
+        variables: Some(variables),
+        base_dir: place.base_dir,
+        home: place.home,
+        cwd: place.cwd,
+        workspace: place.workspace,
+    }
+}
+
+fn load_with(
+    cx: &Context,
+    dir: &Path,
+    variables: &GivenVariables,
+) -> (Option<Config>, Diagnostics) {
     let mut diags = Diagnostics::new();
     let manifest = match Manifest::read(&cx.data_dir()) {
         Ok(m) => m,
@@ -173,7 +204,7 @@ pub fn load_config(cx: &Context, dir: &Path) -> (Option<Config>, Diagnostics) {
         Ok(v) => v,
         Err(_) => return (None, diags),
     };
-    let options = LoadOptions { modules: &manifest, version, sources: cx.sources.clone() };
+    let options = LoadOptions { modules: &manifest, version, sources: cx.sources.clone(), early: early(cx, variables) };
     let (config, found) = config::load(dir, &options);
     diags.extend(found);
     (config, diags)
@@ -185,7 +216,7 @@ impl Project {
     /// # Errors
     /// Everything that is wrong with it, or that `init` has not done yet.
     pub fn open(cx: &Context, given: &[VariableArg], missing: Missing) -> Result<(Project, Diagnostics), Diagnostics> {
-        let (config, mut diags) = load_config(cx, Path::new("."));
+        let (config, mut diags) = load_config(cx, Path::new("."), given);
         let Some(config) = config else { return Err(diags) };
         let variables = collect_variables(cx, &config, given, missing, &mut diags);
         Project::assemble(cx, config, variables, diags)
@@ -218,9 +249,9 @@ impl Project {
             }
             std::fs::write(path, data).map_err(fail)?;
         }
-        let (config, mut diags) = load_config(cx, dir.path());
-        let Some(config) = config else { return Err(diags) };
         let mut values = saved.variables().map_err(Diagnostics::from)?;
+        let (config, mut diags) = load_with(cx, dir.path(), &|_| values.clone());
+        let Some(config) = config else { return Err(diags) };
         check_given_again(cx, &config, given, &mut values, &mut diags);
         let variables = RootVariables { values, ..RootVariables::default() };
         Project::assemble(cx, config, variables, diags)
@@ -295,6 +326,16 @@ fn snapshot(sources: &Sources, config: &Config) -> BTreeMap<String, Vec<u8>> {
     files
 }
 
+fn given_variables(given: &[VariableArg]) -> Vec<variables::Given> {
+    given
+        .iter()
+        .map(|a| match a {
+            VariableArg::Var(text) => variables::Given::Var(text.clone()),
+            VariableArg::File(path) => variables::Given::File(path.clone()),
+        })
+        .collect()
+}
+
 /// Variables from all places where they can be given; missing ones are asked for where that is possible.
 fn collect_variables(
     cx: &Context,
@@ -303,13 +344,7 @@ fn collect_variables(
     missing: Missing,
     diags: &mut Diagnostics,
 ) -> RootVariables {
-    let args: Vec<variables::Given> = given
-        .iter()
-        .map(|a| match a {
-            VariableArg::Var(text) => variables::Given::Var(text.clone()),
-            VariableArg::File(path) => variables::Given::File(path.clone()),
-        })
-        .collect();
+    let args = given_variables(given);
     let mut collected = variables::collect(&cx.dir, &config.root.module, &args, &cx.env.variables, &cx.sources, diags);
     if !diags.has_errors() && missing == Missing::Ask && cx.env.input_allowed() {
         for name in collected.missing(&config.root.module) {

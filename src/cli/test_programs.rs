@@ -4,7 +4,7 @@ use crate::cli::context::Context;
 use crate::cli::project::TERRAFORM_VERSION;
 use crate::config::manifest::Manifest;
 use crate::config::model::{Config, LocalProviderConfig};
-use crate::config::{LoadOptions, Start, load_from};
+use crate::config::{Early, LoadOptions, Start, load_from};
 use crate::diag::Diagnostics;
 use crate::testing::model::AlternateModule;
 use crate::testing::{self, Programs};
@@ -32,7 +32,7 @@ impl TestPrograms<'_> {
     fn read(&self, module: Option<(&str, &AlternateModule)>, start: Start) -> Result<Config, Diagnostics> {
         let Ok(version) = TERRAFORM_VERSION.parse() else { return Err(Diagnostics::new()) };
         let below = self.manifest.below(module.map_or("", |(key, _)| key));
-        let mut options = LoadOptions { modules: &self.manifest, version, sources: self.cx.sources.clone() };
+        let mut options = LoadOptions { modules: &self.manifest, version, sources: self.cx.sources.clone(), early: Early::default() };
         if module.is_some() {
             options.modules = &below;
         }

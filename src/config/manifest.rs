@@ -145,8 +145,8 @@ fn wanted<'a>(request: &'a ModuleRequest) -> Wanted<'a> {
     let call: &ModuleCall = request.call;
     Wanted {
         range: call.header_range,
-        source: &call.source,
+        source: &request.source.address,
         source_range: call.source_range,
-        version: call.version.as_ref(),
+        version: request.source.version.as_ref(),
     }
 }

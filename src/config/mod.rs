@@ -4,6 +4,7 @@
 pub(crate) mod decode;
 mod files;
 pub mod imports;
+mod early;
 pub mod manifest;
 pub mod model;
 mod module;
@@ -15,6 +16,7 @@ pub mod variables;
 pub mod version;
 
 pub(crate) use files::{Parsed, read as read_file};
+pub use early::{Early, GivenVariables};
 pub use tree::{LoadOptions, ModuleRequest, ModuleResolver, Start, load, load_from, load_root};
 
 #[cfg(test)]

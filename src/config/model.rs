@@ -43,6 +43,8 @@ impl Config {
 pub struct ModuleNode {
     pub addr: addr::Module,
     pub module: Arc<Module>,
+    /// Where it comes from; `None` for the root.
+    pub source: Option<CallSource>,
     /// In the order of `module.calls`.
     pub children: Vec<Arc<ModuleNode>>,
     /// Which absolute provider configuration each local provider configuration name means here, e.g.
@@ -50,6 +52,13 @@ pub struct ModuleNode {
     pub providers: BTreeMap<LocalProviderConfig, addr::AbsProviderConfig>,
     /// Which instance each of them is, for those that a call around here has chosen from a `for_each`.
     pub provider_keys: BTreeMap<LocalProviderConfig, Arc<PassedKey>>,
+}
+
+/// The source address of a called module, and the version constraint, as they come out.
+#[derive(Clone, Debug)]
+pub struct CallSource {
+    pub address: String,
+    pub version: Option<(String, Range)>,
 }
 
 /// The instance of a provider configuration that a module call passes: `aws = aws.by_region[each.key]`.
@@ -234,9 +243,14 @@ pub struct ModuleCall {
     pub header_range: Range,
     /// Where to point when an input is missing.
     pub missing_range: Range,
+    /// Empty where it is an expression, see `early_source`.
     pub source: String,
     pub source_range: Range,
     pub version: Option<(String, Range)>,
+    /// A source that is made from variables and local values, which differ from call to call of this module.
+    pub early_source: Option<Expr>,
+    /// The same of the version.
+    pub early_version: Option<Expr>,
     pub repetition: Repetition,
     /// Input variable name → expression, evaluated in the calling module.
     pub inputs: IndexMap<Str, (Expr, Range)>,
@@ -281,7 +295,10 @@ pub struct ProviderRequirement {
 pub struct Backend {
     pub ty: Str,
     pub range: Range,
+    /// In the root module of a loaded configuration, with the values of expressions in place of them.
     pub body: Body,
+    /// Why expressions in it have no value. Told by what uses the backend.
+    pub problems: Diagnostics,
 }
 
 #[derive(Clone, Debug)]

@@ -12,7 +12,7 @@ fn load_dir(dir: &Path) -> (Option<model::Config>, Vec<String>) {
     let sources = Sources::default();
     let modules = Manifest::read(&dir.join(".terraform")).expect("the manifest is valid");
     let version = "1.11.4".parse().expect("a version");
-    let options = LoadOptions { modules: &modules, version, sources: sources.clone() };
+    let options = LoadOptions { modules: &modules, version, sources: sources.clone(), early: Early::default() };
     let (config, diags) = load(dir, &options);
     let late = config.iter().flat_map(|c| c.reference_problems.iter().cloned().chain(c.name_problems()));
     let mut told: Vec<String> = diags.into_iter().chain(late).map(|d| describe(&d, dir, &sources)).collect();

@@ -2,8 +2,11 @@
 //! provider configuration each name in a module means.
 
 use super::model::{
-    Config, LocalProviderConfig, Module, ModuleCall, ModuleNode, PassedKey, PassedProvider, ProviderRequirement,
+    Backend, CallSource, Config, LocalProviderConfig, Module, ModuleCall, ModuleNode, PassedKey, PassedProvider,
+    ProviderRequirement,
 };
+use super::decode::call::check_source;
+use super::early::{Early, Frame};
 use super::version::{Constraints, Version};
 use super::{imports, module};
 use crate::addr::{self, AbsProviderConfig, Provider};
@@ -29,6 +32,7 @@ pub struct ModuleRequest<'a> {
     /// The path of the call: `module.a.module.b`.
     pub path: &'a addr::Module,
     pub call: &'a ModuleCall,
+    pub source: &'a CallSource,
     /// The directory of the calling module, relative to that of the root module.
     pub parent_dir: &'a Path,
 }
@@ -40,6 +44,8 @@ pub struct LoadOptions<'a> {
     pub version: Version,
     /// Where texts of files are registered; may hold others already.
     pub sources: Sources,
+    /// For sources of modules and arguments of the backend that are made from variables.
+    pub early: Early<'a>,
 }
 
 /// Modules call modules at most this deep.
@@ -79,12 +85,13 @@ impl Default for Start {
 pub fn load_from(dir: &Path, start: &Start, options: &LoadOptions) -> (Option<Config>, Diagnostics) {
     let mut diags = Diagnostics::new();
     let mut loader = Loader { dir, options, modules: HashMap::new(), diags: &mut diags };
-    let root = loader.module(&start.root);
+    let root = loader.root(&start.root);
     let node = match root {
         // What a broken module calls is not even looked at: the calls may be what is broken.
         Some(module) if !loader.diags.has_errors() => {
             let address = addr::Module::root();
-            let mut node = loader.node(address, module, &mut Vec::new());
+            let frame = Frame::root(&module, &options.early);
+            let mut node = loader.node(address, module.clone(), None, &frame, &mut Vec::new());
             loader.check_tree(&mut node, &start.providers);
             Some(node)
         }
@@ -130,6 +137,7 @@ fn sorted(diags: Diagnostics) -> Diagnostics {
 struct Node {
     addr: addr::Module,
     module: Arc<Module>,
+    source: Option<CallSource>,
     children: Vec<Node>,
     providers: BTreeMap<LocalProviderConfig, AbsProviderConfig>,
     provider_keys: BTreeMap<LocalProviderConfig, Arc<PassedKey>>,
@@ -140,6 +148,7 @@ impl Node {
         ModuleNode {
             addr: self.addr,
             module: self.module,
+            source: self.source,
             children: self.children.into_iter().map(|c| Arc::new(c.finish())).collect(),
             providers: self.providers,
             provider_keys: self.provider_keys,
@@ -167,26 +176,75 @@ struct Loader<'a, 'd> {
 }
 
 impl Loader<'_, '_> {
+    /// The root module, with the values of expressions in its backend block.
+    fn root(&mut self, relative: &Path) -> Option<Arc<Module>> {
+        let mut module = self.read(relative)?;
+        if let Some(backend) = &module.backend {
+            let (body, problems) = Frame::root(&module, &self.options.early).backend(backend);
+            module.backend = Some(Backend { body, problems, ..backend.clone() });
+        }
+        let module = Arc::new(module);
+        self.modules.insert(relative.to_owned(), Some(module.clone()));
+        Some(module)
+    }
+
     /// The module in a directory, relative to that of the root module. `None` if it cannot be read.
     fn module(&mut self, relative: &Path) -> Option<Arc<Module>> {
         if let Some(known) = self.modules.get(relative) {
             return known.clone();
         }
-        let dir = self.dir.join(relative);
-        let path = relative.strip_prefix(".").unwrap_or(relative);
-        let path = if path.as_os_str().is_empty() { PathBuf::from(".") } else { path.to_owned() };
-        let loaded = module::load(&dir, &path, path.clone(), &self.options.sources, self.diags).map(Arc::new);
+        let loaded = self.read(relative).map(Arc::new);
         self.modules.insert(relative.to_owned(), loaded.clone());
         loaded
     }
 
+    fn read(&mut self, relative: &Path) -> Option<Module> {
+        let dir = self.dir.join(relative);
+        let path = relative.strip_prefix(".").unwrap_or(relative);
+        let path = if path.as_os_str().is_empty() { PathBuf::from(".") } else { path.to_owned() };
+        module::load(&dir, &path, path.clone(), &self.options.sources, self.diags)
+    }
+
+    /// Where a called module comes from; `None` after an error.
+    fn source(&mut self, call: &ModuleCall, path: &addr::Module, frame: &Frame) -> Option<CallSource> {
+        if call.early_source.is_none() && call.early_version.is_none() {
+            return Some(CallSource { address: call.source.clone(), version: call.version.clone() });
+        }
+        let mut version = call.version.clone();
+        if let Some(e) = &call.early_version {
+            let text = frame.text(e, &format!("The version of {path}"), self.diags)?;
+            if let Err(problem) = text.parse::<Constraints>() {
+                self.diags.error("Invalid version constraint", format!("\"{text}\": {problem}"), e.range);
+                return None;
+            }
+            version = Some((text, e.range));
+        }
+        let address = match &call.early_source {
+            Some(e) => frame.text(e, &format!("The source of {path}"), self.diags)?,
+            None => call.source.clone(),
+        };
+        if let Err((summary, detail)) = check_source(&address, version.is_some()) {
+            self.diags.error(summary, detail, call.source_range);
+            return None;
+        }
+        Some(CallSource { address, version })
+    }
+
     /// The module and everything that it calls. `above` holds the directories of the modules around it.
-    fn node(&mut self, addr: addr::Module, module: Arc<Module>, above: &mut Vec<PathBuf>) -> Node {
+    fn node(
+        &mut self,
+        addr: addr::Module,
+        module: Arc<Module>,
+        source: Option<CallSource>,
+        frame: &Frame,
+        above: &mut Vec<PathBuf>,
+    ) -> Node {
         above.push(module.dir.clone());
         let mut children = Vec::with_capacity(module.calls.len());
         for call in module.calls.values() {
             let path = addr.child(call.name.clone());
-            let request = ModuleRequest { path: &path, call, parent_dir: &module.dir };
+            let Some(from) = self.source(call, &path, frame) else { continue };
+            let request = ModuleRequest { path: &path, call, source: &from, parent_dir: &module.dir };
             let dir = match self.options.modules.resolve(&request) {
                 Ok(dir) => dir,
                 Err(failure) => {
@@ -208,11 +266,12 @@ impl Loader<'_, '_> {
             }
             if let Some(child) = self.module(&dir) {
                 self.check_child_module(&path, &child);
-                children.push(self.node(path, child, above));
+                let inner = frame.child(&child, call);
+                children.push(self.node(path, child.clone(), Some(from), &inner, above));
             }
         }
         above.pop();
-        Node { addr, module, children, providers: BTreeMap::new(), provider_keys: BTreeMap::new() }
+        Node { addr, module, source, children, providers: BTreeMap::new(), provider_keys: BTreeMap::new() }
     }
 
     /// What only the root module may have.

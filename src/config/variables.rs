@@ -325,7 +325,7 @@ impl Collected {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{LoadOptions, load, manifest::Manifest};
+    use crate::config::{Early, LoadOptions, load, manifest::Manifest};
 
     const CONFIG: &str =
         "variable \"a\" {\n  type = string\n}\nvariable \"n\" {\n  type = list(number)\n  default = []\n}\n";
@@ -336,7 +336,7 @@ mod tests {
         files.iter().for_each(|(n, t)| std::fs::write(dir.path().join(n), t).unwrap());
         let sources = Sources::default();
         let manifest = Manifest::default();
-        let options = LoadOptions { modules: &manifest, version: "1.11.4".parse().unwrap(), sources: sources.clone() };
+        let options = LoadOptions { modules: &manifest, version: "1.11.4".parse().unwrap(), sources: sources.clone(), early: Early::default() };
         let config = load(dir.path(), &options).0.unwrap();
         let env = env.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
         let mut diags = Diagnostics::new();

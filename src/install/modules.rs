@@ -4,7 +4,7 @@
 
 use crate::config::manifest::{InstalledModule, Manifest, key, recorded_source};
 use crate::config::source::ModuleSource;
-use crate::config::{LoadOptions, ModuleRequest, ModuleResolver, Start, load, load_from};
+use crate::config::{Early, LoadOptions, ModuleRequest, ModuleResolver, Start, load, load_from};
 use crate::diag::{Diagnostic, Diagnostics, Failure, Range, Sources};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -80,7 +80,7 @@ impl Installing {
 impl ModuleResolver for Installing {
     fn resolve(&self, request: &ModuleRequest) -> Result<PathBuf, Failure> {
         let call = request.call;
-        self.place(&key(request.path), &call.source, call.source_range, request.parent_dir)
+        self.place(&key(request.path), &request.source.address, call.source_range, request.parent_dir)
     }
 }
 
@@ -94,7 +94,7 @@ impl ModuleResolver for InstallingBelow<'_> {
     fn resolve(&self, request: &ModuleRequest) -> Result<PathBuf, Failure> {
         let call = request.call;
         let k = format!("{}.{}", self.prefix, key(request.path));
-        self.all.place(&k, &call.source, call.source_range, request.parent_dir)
+        self.all.place(&k, &request.source.address, call.source_range, request.parent_dir)
     }
 }
 
@@ -122,6 +122,7 @@ pub fn install(
     tests: &[TestModule],
     update: bool,
     sources: &Sources,
+    early: &Early,
 ) -> (Vec<String>, Diagnostics) {
     let old = match Manifest::read(data_dir) {
         Ok(m) if !update => m,
@@ -130,14 +131,14 @@ pub fn install(
     let installing = Installing { old, new: Mutex::default(), root: dir.to_owned(), lines: Mutex::default() };
     installing.record("", "", Path::new("."));
     let Ok(version) = crate::cli::project::TERRAFORM_VERSION.parse() else { return (Vec::new(), Diagnostics::new()) };
-    let options = LoadOptions { modules: &installing, version, sources: sources.clone() };
+    let options = LoadOptions { modules: &installing, version, sources: sources.clone(), early: early.clone() };
     let (_, mut diags) = load(dir, &options);
     for test in tests {
         match installing.place(&test.key, &test.source, test.source_range, Path::new(".")) {
             Ok(root) => {
                 let below = InstallingBelow { all: &installing, prefix: &test.key };
-                let options =
-                    LoadOptions { modules: &below, version: options.version.clone(), sources: sources.clone() };
+                let (version, early) = (options.version.clone(), early.clone());
+                let options = LoadOptions { modules: &below, version, sources: sources.clone(), early };
                 let start = Start { root, ..Start::default() };
                 diags.extend(load_from(dir, &start, &options).1);
             }

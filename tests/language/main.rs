@@ -7,6 +7,7 @@ mod blocks;
 #[path = "../cli/demo.rs"]
 #[allow(dead_code)]
 mod demo;
+mod early_evaluation;
 mod expressions;
 mod files;
 mod functions;

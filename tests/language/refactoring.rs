@@ -185,8 +185,8 @@ resource "terraform_data" "in" {
     assert_eq!(
         failed,
         [
-            "warning main.tf:18,15-29 local-exec provisioner error",
-            "error main.tf:30,15-29 local-exec provisioner error"
+            "warning main.tf:17,28-29 local-exec provisioner error",
+            "error main.tf:29,28-29 local-exec provisioner error"
         ]
     );
     let mut out: Vec<String> = work.read("out").lines().map(str::to_owned).collect();
@@ -207,7 +207,7 @@ fn removed_provisioners_are_checked_where_they_would_run() {
     work.write("main.tf", wrong);
     assert_eq!(
         problems(&work, &["plan", "-json"]),
-        ["error main.tf:3,28-28 Missing required argument", "error main.tf:5,5-11 Unsupported argument"]
+        ["error main.tf:3,28-29 Missing required argument", "error main.tf:5,5-11 Unsupported argument"]
     );
 }
 

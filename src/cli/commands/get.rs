@@ -1,6 +1,8 @@
 //! `gpuform get`
 
+use crate::cli::args::Variables;
 use crate::cli::context::Context;
+use crate::cli::project::with_early;
 use crate::cli::{Exit, FAILED, OK};
 use crate::diag::Diagnostics;
 use crate::install::modules;
@@ -19,16 +21,20 @@ pub struct Get {
     /// Use no colours.
     #[arg(long)]
     no_color: bool,
+    #[command(flatten)]
+    variables: Variables,
 }
 
 impl Get {
-    pub async fn run(self, cx: &mut Context) -> Exit {
+    pub async fn run(self, cx: &mut Context, matches: &clap::ArgMatches) -> Exit {
         cx.style.color &= !self.no_color;
         let mut diags = Diagnostics::new();
         let dir = Path::new(".");
         let tests = testing::load(dir, &self.test_directory, &cx.sources, &mut diags);
         let tests = testing::modules(&tests);
-        let (installed, found) = modules::install(dir, &cx.data_dir(), &tests, self.update, &cx.sources);
+        let (installed, found) = with_early(cx, &self.variables.in_order(matches), |early| {
+            modules::install(dir, &cx.data_dir(), &tests, self.update, &cx.sources, early)
+        });
         diags.extend(found);
         for line in &installed {
             cx.println(line);

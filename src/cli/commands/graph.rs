@@ -58,7 +58,7 @@ impl Graph {
         if let Some(file) = &self.plan {
             return self.saved(cx, file, operation.unwrap_or(Operation::Apply)).await;
         }
-        let (config, mut diags) = load_config(cx, Path::new("."));
+        let (config, mut diags) = load_config(cx, Path::new("."), &[]);
         let Some(config) = config else { return Err(diags) };
         let factory = Factory::new(cx, &mut diags);
         if diags.has_errors() {

@@ -1,9 +1,9 @@
 //! `gpuform init`
 
-use crate::cli::args::{Lock, StateFiles, Variables};
+use crate::cli::args::{Lock, StateFiles, VariableArg, Variables};
 use crate::cli::backends::{self, LocalConfig, Record};
 use crate::cli::context::Context;
-use crate::cli::project::{cli_settings, load_config};
+use crate::cli::project::{cli_settings, load_config, with_early};
 use crate::cli::test_programs::TestPrograms;
 use crate::cli::view::stream;
 use crate::cli::{Exit, FAILED, OK, prompt};
@@ -73,12 +73,12 @@ pub struct Init {
 }
 
 impl Init {
-    pub async fn run(self, cx: &mut Context, _: &clap::ArgMatches) -> Exit {
+    pub async fn run(self, cx: &mut Context, matches: &clap::ArgMatches) -> Exit {
         cx.style.color &= !self.no_color;
         if self.json {
             stream::version();
         }
-        match self.prepare(cx).await {
+        match self.prepare(cx, &self.variables.in_order(matches)).await {
             Ok(warnings) => {
                 self.show(cx, &warnings);
                 self.step(cx, "output_init_success_message", "\ngpuform has been successfully initialized!");
@@ -116,7 +116,7 @@ impl Init {
         if self.json { stream::init_output(text.trim(), None) } else { cx.println(text) }
     }
 
-    async fn prepare(&self, cx: &Context) -> Result<Diagnostics, Diagnostics> {
+    async fn prepare(&self, cx: &Context, given: &[VariableArg]) -> Result<Diagnostics, Diagnostics> {
         let mut warnings = Diagnostics::new();
         if self.upgrade && self.readonly() {
             return Err(Diagnostic::error(
@@ -144,7 +144,9 @@ impl Init {
         }
         if self.get {
             let modules = testing::modules(&tests);
-            let (installed, diags) = modules::install(dir, &cx.data_dir(), &modules, self.upgrade, &cx.sources);
+            let (installed, diags) = with_early(cx, given, |early| {
+                modules::install(dir, &cx.data_dir(), &modules, self.upgrade, &cx.sources, early)
+            });
             if !installed.is_empty() {
                 match self.upgrade {
                     false => self.step(cx, "initializing_modules_message", "Initializing modules..."),
@@ -157,7 +159,7 @@ impl Init {
             }
             warnings.extend(diags);
         }
-        let (config, diags) = load_config(cx, dir);
+        let (config, diags) = load_config(cx, dir, given);
         warnings.extend(diags);
         let Some(config) = config else { return Err(warnings) };
         if self.backend {

@@ -33,7 +33,7 @@ impl Modules {
     }
 
     fn list(&self, cx: &Context) -> Result<String, Diagnostics> {
-        let (config, diags) = load_config(cx, Path::new("."));
+        let (config, diags) = load_config(cx, Path::new("."), &[]);
         let config = config.filter(|_| !diags.has_errors()).ok_or(diags)?;
         let installed = Manifest::read(&cx.data_dir())?;
         if self.json {
@@ -64,10 +64,15 @@ fn calls<'a>(
     calls
 }
 
+/// Where a module comes from.
+fn address(node: &ModuleNode) -> &str {
+    node.source.as_ref().map_or("", |s| &s.address)
+}
+
 fn objects(node: &ModuleNode, installed: &Manifest, out: &mut Vec<serde_json::Value>) {
     for (call, child, entry) in calls(node, installed) {
         let version = entry.and_then(|e| e.version.as_deref()).unwrap_or_default();
-        out.push(serde_json::json!({ "key": &*call.name, "source": call.source, "version": version }));
+        out.push(serde_json::json!({ "key": &*call.name, "source": address(child), "version": version }));
         objects(child, installed, out);
     }
 }
@@ -78,11 +83,11 @@ fn branch(node: &ModuleNode, indent: &str, installed: &Manifest, out: &mut Strin
     let count = calls.len();
     for (i, (call, child, entry)) in calls.into_iter().enumerate() {
         let (sign, below) = if i + 1 == count { ("└", "    ") } else { ("├", "│\u{a0}\u{a0} ") };
-        let _ = write!(out, "{indent}{sign}── \"{}\"[{}]", call.name, call.source);
+        let _ = write!(out, "{indent}{sign}── \"{}\"[{}]", call.name, address(child));
         if let Some(version) = entry.and_then(|e| e.version.as_ref()) {
             let _ = write!(out, " {version}");
         }
-        if let Some((constraint, _)) = &call.version {
+        if let Some((constraint, _)) = child.source.as_ref().and_then(|s| s.version.as_ref()) {
             let _ = write!(out, " ({constraint})");
         }
         out.push('\n');

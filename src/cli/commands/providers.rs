@@ -58,7 +58,7 @@ struct Lock {
 
 impl Providers {
     pub async fn run(self, cx: &mut Context) -> Exit {
-        let (config, mut diags) = load_config(cx, Path::new("."));
+        let (config, mut diags) = load_config(cx, Path::new("."), &[]);
         let Some(config) = config else {
             cx.show(&diags, false);
             return FAILED;

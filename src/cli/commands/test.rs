@@ -65,7 +65,7 @@ impl Test {
         arguments: Vec<VariableArg>,
         messages: &dyn OperationView,
     ) -> Result<Status, Diagnostics> {
-        let (config, mut diags) = load_config(cx, Path::new("."));
+        let (config, mut diags) = load_config(cx, Path::new("."), &arguments);
         let suite = testing::load(Path::new("."), &self.test_directory, &cx.sources, &mut diags);
         if diags.has_errors() {
             return Err(diags);

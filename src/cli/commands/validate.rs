@@ -1,5 +1,6 @@
 //! `gpuform validate`
 
+use crate::cli::args::{VariableArg, Variables};
 use crate::cli::context::Context;
 use crate::cli::project::{Factory, load_config};
 use crate::cli::{Exit, FAILED, OK, view};
@@ -25,12 +26,14 @@ pub struct Validate {
     /// Where test files are besides the configuration's directory.
     #[arg(long, value_name = "DIR", default_value = testing::DEFAULT_DIRECTORY)]
     test_directory: String,
+    #[command(flatten)]
+    variables: Variables,
 }
 
 impl Validate {
-    pub async fn run(self, cx: &mut Context) -> Exit {
+    pub async fn run(self, cx: &mut Context, matches: &clap::ArgMatches) -> Exit {
         cx.style.color &= !self.no_color;
-        let diags = self.check(cx).await;
+        let diags = self.check(cx, &self.variables.in_order(matches)).await;
         if self.json {
             cx.println(&view::json::validation(&diags, &cx.sources));
         } else {
@@ -45,9 +48,9 @@ impl Validate {
         if diags.has_errors() { FAILED } else { OK }
     }
 
-    async fn check(&self, cx: &Context) -> Diagnostics {
+    async fn check(&self, cx: &Context, given: &[VariableArg]) -> Diagnostics {
         let dir = std::path::Path::new(".");
-        let (config, mut diags) = load_config(cx, dir);
+        let (config, mut diags) = load_config(cx, dir, given);
         if !self.no_tests {
             testing::load(dir, &self.test_directory, &cx.sources, &mut diags);
         }

@@ -1,6 +1,7 @@
 //! `module` blocks.
 
 use super::{Cx, label};
+use crate::config::early;
 use crate::config::model::{LocalProviderConfig, ModuleCall, PassedProvider};
 use crate::config::source::ModuleSource;
 use crate::diag::Diagnostics;
@@ -31,8 +32,22 @@ impl Cx<'_> {
         let header_range = block.header_range;
         let missing_range = block.body.missing_item_range();
         let (mut content, mut rest) = self.partial(block.body, &SCHEMA);
-        let version = content.take("version").and_then(|a| self.version_constraint(&a));
-        let source = content.take("source").and_then(|a| self.module_source(a, version.is_some()));
+        let (mut early_source, mut early_version) = (None, None);
+        let version = match content.take("version") {
+            Some(a) if early::is_early(&a.expr) => {
+                early_version = Some(a.expr);
+                None
+            }
+            version => version.and_then(|a| self.version_constraint(&a)),
+        };
+        let source = match content.take("source") {
+            Some(a) if early::is_early(&a.expr) => {
+                let range = a.expr.range;
+                early_source = Some(a.expr);
+                Some((String::new(), range))
+            }
+            source => source.and_then(|a| self.module_source(a, version.is_some() || early_version.is_some())),
+        };
         let providers = content.take("providers").map(|a| self.passed_providers(a));
         let depends_on = content.take("depends_on");
         let depends_on = depends_on.map(|a| self.depends_on(a)).unwrap_or_default();
@@ -70,6 +85,8 @@ impl Cx<'_> {
             source,
             source_range,
             version,
+            early_source,
+            early_version,
             repetition,
             inputs: inputs(rest, late),
             depends_on,
@@ -81,18 +98,13 @@ impl Cx<'_> {
     fn module_source(&mut self, a: Attribute, versioned: bool) -> Option<(String, crate::diag::Range)> {
         let text = self.string(&a)?;
         let range = a.expr.range;
-        match ModuleSource::parse(&text) {
-            Err(e) => self.error("Invalid module source address", e, range),
-            Ok(ModuleSource::Local(_) | ModuleSource::Remote(_)) if versioned => self.error(
-                "Invalid registry module source address",
-                format!(
-                    "A version can be chosen only of modules from a registry, and \"{text}\" is no registry address."
-                ),
-                range,
-            ),
-            Ok(_) => return Some((text, range)),
+        match check_source(&text, versioned) {
+            Ok(()) => Some((text, range)),
+            Err((summary, detail)) => {
+                self.error(summary, detail, range);
+                None
+            }
         }
-        None
     }
 
     /// `providers = { CHILD = PARENT }`
@@ -131,6 +143,21 @@ impl Cx<'_> {
             return Some(LocalProviderConfig { name, alias: None });
         }
         self.provider_ref(key, "providers")
+    }
+}
+
+/// Checks the source address of a call that has a version constraint or not.
+///
+/// # Errors
+/// The summary and the detail of what is wrong with it.
+pub(in crate::config) fn check_source(text: &str, versioned: bool) -> Result<(), (&'static str, String)> {
+    match ModuleSource::parse(text) {
+        Err(e) => Err(("Invalid module source address", e)),
+        Ok(ModuleSource::Local(_) | ModuleSource::Remote(_)) if versioned => Err((
+            "Invalid registry module source address",
+            format!("A version can be chosen only of modules from a registry, and \"{text}\" is no registry address."),
+        )),
+        Ok(_) => Ok(()),
     }
 }
 

@@ -4,7 +4,7 @@ use super::{Cx, is_provider_part, label};
 use crate::addr;
 use crate::config::model::{Backend, LocalProviderConfig, ProviderRequirement};
 use crate::config::version::Constraints;
-use crate::diag::Range;
+use crate::diag::{Diagnostics, Range};
 use crate::lang::body::BodySchema;
 use crate::lang::static_expr;
 use crate::lang::syntax::{Attribute, Block, Body, Expr, ExprKind, ObjectItem, StepKind};
@@ -57,7 +57,12 @@ impl Cx<'_> {
         for block in content.blocks {
             let range = block.header_range;
             match &*block.ty {
-                "backend" => found.backends.push(Backend { ty: label(&block, 0).text, range, body: block.body }),
+                "backend" => found.backends.push(Backend {
+                    ty: label(&block, 0).text,
+                    range,
+                    body: block.body,
+                    problems: Diagnostics::new(),
+                }),
                 "cloud" => found.clouds.push(range),
                 "provider_meta" => found.provider_metas.push((label(&block, 0).text, block.body, range)),
                 _ => found.required_providers.push((self.required_providers(block), range)),

@@ -182,7 +182,8 @@ impl Writer<'_> {
     }
 
     fn call(&mut self, m: &mut Members<'_>, call: &ModuleCall, child: Option<&Arc<ModuleNode>>) {
-        m.string("source", &call.source);
+        let source = child.and_then(|c| c.source.as_ref());
+        m.string("source", source.map_or(&call.source, |s| &s.address));
         if !call.inputs.is_empty() {
             m.object("expressions", |m| {
                 for (name, (e, _)) in sorted(&call.inputs) {
@@ -194,7 +195,7 @@ impl Writer<'_> {
         if let Some(child) = child {
             self.module(m.key("module"), child);
         }
-        if let Some((version, _)) = &call.version {
+        if let Some((version, _)) = source.map_or(&call.version, |s| &s.version) {
             m.string("version_constraint", version);
         }
         depends_on(m, &call.depends_on);

@@ -323,6 +323,7 @@ mod tests {
             children: Vec::new(),
             providers: BTreeMap::new(),
             provider_keys: BTreeMap::new(),
+            source: None,
         };
         let config =
             Config { root: Arc::new(root), sources: Sources::default(), reference_problems: Diagnostics::new() };
