@@ -7,7 +7,7 @@ use gpuform::addr;
 use gpuform::cli::context::Style;
 use gpuform::cli::view::{Next, plan as plan_view};
 use gpuform::config::model::Config;
-use gpuform::config::{self, LoadOptions, ModuleRequest, ModuleResolver};
+use gpuform::config::{self, Early, LoadOptions, ModuleRequest, ModuleResolver};
 use gpuform::diag::{Diagnostics, Failure, Sources};
 use gpuform::engine::events::NoEvents;
 use gpuform::engine::plan::Plan;
@@ -105,7 +105,8 @@ impl Loaded {
         let folder = tempfile::tempdir().expect("a folder for the configuration");
         std::fs::write(folder.path().join("main.tf"), text()).expect("the configuration is written");
         let version = "1.11.4".parse().expect("a version");
-        let options = LoadOptions { modules: &NoModules, version, sources: Sources::default(), early: Early::default() };
+        let options =
+            LoadOptions { modules: &NoModules, version, sources: Sources::default(), early: Early::default() };
         let (config, diags) = config::load(folder.path(), &options);
         assert!(diags.is_empty(), "{diags:?}");
         let session = Session {

@@ -187,11 +187,7 @@ fn early<'a>(cx: &Context, variables: &'a GivenVariables<'a>) -> Early<'a> {
     }
 }
 
-fn load_with(
-    cx: &Context,
-    dir: &Path,
-    variables: &GivenVariables,
-) -> (Option<Config>, Diagnostics) {
+fn load_with(cx: &Context, dir: &Path, variables: &GivenVariables) -> (Option<Config>, Diagnostics) {
     let mut diags = Diagnostics::new();
     let manifest = match Manifest::read(&cx.data_dir()) {
         Ok(m) => m,

@@ -32,7 +32,8 @@ impl TestPrograms<'_> {
     fn read(&self, module: Option<(&str, &AlternateModule)>, start: Start) -> Result<Config, Diagnostics> {
         let Ok(version) = TERRAFORM_VERSION.parse() else { return Err(Diagnostics::new()) };
         let below = self.manifest.below(module.map_or("", |(key, _)| key));
-        let mut options = LoadOptions { modules: &self.manifest, version, sources: self.cx.sources.clone(), early: Early::default() };
+        let mut options =
+            LoadOptions { modules: &self.manifest, version, sources: self.cx.sources.clone(), early: Early::default() };
         if module.is_some() {
             options.modules = &below;
         }

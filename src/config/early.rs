@@ -149,11 +149,7 @@ impl<'a> Frame<'a> {
                     return whole;
                 }
                 let (range, end_range) = (whole.range(), whole.missing_item_range());
-                self.body(
-                    Body::Native(NativeBody { attributes, blocks: Vec::new(), range, end_range }),
-                    what,
-                    diags,
-                )
+                self.body(Body::Native(NativeBody { attributes, blocks: Vec::new(), range, end_range }), what, diags)
             }
             Body::Merged(both) => {
                 let [base, over] = *both;

@@ -2,9 +2,9 @@
 //! provider's schema or without evaluation is left to the engine. Nothing here prints or reads the environment.
 
 pub(crate) mod decode;
+mod early;
 mod files;
 pub mod imports;
-mod early;
 pub mod manifest;
 pub mod model;
 mod module;
@@ -15,8 +15,8 @@ mod tree;
 pub mod variables;
 pub mod version;
 
-pub(crate) use files::{Parsed, read as read_file};
 pub use early::{Early, GivenVariables};
+pub(crate) use files::{Parsed, read as read_file};
 pub use tree::{LoadOptions, ModuleRequest, ModuleResolver, Start, load, load_from, load_root};
 
 #[cfg(test)]

@@ -1,12 +1,12 @@
 //! The tree of modules: loading the modules that are called, checking what is passed to them, and working out which
 //! provider configuration each name in a module means.
 
+use super::decode::call::check_source;
+use super::early::{Early, Frame};
 use super::model::{
     Backend, CallSource, Config, LocalProviderConfig, Module, ModuleCall, ModuleNode, PassedKey, PassedProvider,
     ProviderRequirement,
 };
-use super::decode::call::check_source;
-use super::early::{Early, Frame};
 use super::version::{Constraints, Version};
 use super::{imports, module};
 use crate::addr::{self, AbsProviderConfig, Provider};
@@ -530,8 +530,12 @@ fn reference_problems(nodes: &[&ModuleNode]) -> Diagnostics {
     if let Some(root) = nodes.first() {
         imports::problems(root, &mut problems);
     }
+    check_passed_configurations(nodes, &mut problems);
+    let passed = problems.has_errors();
     for node in nodes {
-        check_provider_references(node, &mut problems);
+        if !passed {
+            check_provider_references(node, &mut problems);
+        }
         let address = Arc::as_ptr(&node.module);
         if seen.insert(address) {
             problems.extend(node.module.reference_problems.clone());
@@ -545,6 +549,23 @@ fn reference_problems(nodes: &[&ModuleNode]) -> Diagnostics {
         }
     }
     sorted(problems)
+}
+
+/// Calls that pass a provider configuration that does not exist. What follows from that is not told as well.
+fn check_passed_configurations(nodes: &[&ModuleNode], problems: &mut Diagnostics) {
+    for node in nodes {
+        let calls = node.module.calls.values().zip(&node.children);
+        let passed = calls.flat_map(|(call, child)| call.providers.iter().flatten().map(move |p| (p, child)));
+        for (p, child) in passed.filter(|(p, _)| p.parent.alias.is_some() && !node.providers.contains_key(&p.parent)) {
+            let missing = absolute(node.addr.clone(), &source_of(&node.module, &p.parent.name), p.parent.alias.clone());
+            let detail = format!(
+                "The call of {} passes the provider configuration {}, which is neither written in the calling module nor \
+                 passed to it.",
+                child.addr, p.parent
+            );
+            problems.push(Diagnostic::error(format!("missing provider {missing}"), detail));
+        }
+    }
 }
 
 /// Resources whose provider configuration does not exist.

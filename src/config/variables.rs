@@ -336,7 +336,12 @@ mod tests {
         files.iter().for_each(|(n, t)| std::fs::write(dir.path().join(n), t).unwrap());
         let sources = Sources::default();
         let manifest = Manifest::default();
-        let options = LoadOptions { modules: &manifest, version: "1.11.4".parse().unwrap(), sources: sources.clone(), early: Early::default() };
+        let options = LoadOptions {
+            modules: &manifest,
+            version: "1.11.4".parse().unwrap(),
+            sources: sources.clone(),
+            early: Early::default(),
+        };
         let config = load(dir.path(), &options).0.unwrap();
         let env = env.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
         let mut diags = Diagnostics::new();

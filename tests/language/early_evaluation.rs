@@ -52,7 +52,7 @@ fn early_evaluation_of_a_module_source() {
     work.ok(&["validate"]);
     assert_eq!(kind(&work, &[]), "a");
     // The module that is installed is no longer the one that is wanted.
-    let changed = ["error main.tf:14,12-22 Module source has changed"];
+    let changed = ["error main.tf:13,12-22 Module source has changed"];
     assert_eq!(problems(&work, &["plan", "-json", "-var=kind=B"]), changed);
     assert_eq!(problems(&work, &["validate", "-json", "-var=kind=B"]), changed);
     work.ok(&["init", "-var=kind=B"]);
@@ -114,7 +114,10 @@ fn early_evaluation_refuses_what_is_not_known_from_the_start() {
     assert_eq!(refused("terraform_data.a.id", data), ["error main.tf:13,12-31 Variables not allowed"]);
     assert_eq!(refused("local.id", data), ["error more.tf:3,8-27 Variables not allowed"]);
     assert_eq!(refused("var.secret", ""), ["error main.tf:13,12-22 Sensitive value not allowed"]);
-    assert_eq!(refused("var.none", "variable \"none\" {}\n"), ["error main.tf:13,12-20 No value for required variable"]);
+    assert_eq!(
+        refused("var.none", "variable \"none\" {}\n"),
+        ["error main.tf:13,12-20 No value for required variable"]
+    );
     assert_eq!(refused("var.nome", ""), ["error main.tf:13,12-20 Reference to undeclared input variable"]);
     assert_eq!(refused("timestamp()", ""), ["error main.tf:13,12-23 Variables not allowed"]);
     assert_eq!(refused("upper(\"x\")", ""), ["error main.tf:13,12-22 Invalid module source address"]);

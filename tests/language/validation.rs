@@ -386,3 +386,22 @@ variable "list" {
         ["error main.tf:4,12-13 Invalid value for variable", "error main.tf:5,12-15 Invalid value for input variable"]
     );
 }
+
+#[test]
+fn depends_on_of_a_resource_on_itself() {
+    let with = |reference: &str| {
+        validated(&format!("resource \"terraform_data\" \"a\" {{\n  depends_on = [terraform_data.a{reference}]\n}}\n"))
+    };
+    assert_eq!(with(""), [""; 0]);
+    assert_eq!(with(".id"), ["error main.tf:2,34-37 Invalid depends_on reference"]);
+}
+
+#[test]
+fn providers_of_a_module_that_do_not_exist_are_told_once() {
+    let found = validated(
+        "module \"m\" {\n  source    = \"./m\"\n  providers = { terraform.x = terraform.y }\n}\n-- m/main.tf --\n\
+         resource \"terraform_data\" \"a\" {\n  provider = terraform.x\n}\n",
+    );
+    let errors: Vec<_> = found.iter().filter(|d| d.starts_with("error")).collect();
+    assert_eq!(errors, ["error missing provider provider[\"terraform.io/builtin/terraform\"].y"]);
+}

@@ -377,7 +377,7 @@ impl Builder<'_> {
                         }
                     }
                 }
-                block.depends_on.iter().for_each(|t| p.nodes_of_depends_on(m, t, &mut |i| add(i, false)));
+                block.depends_on.iter().for_each(|t| p.nodes_of_depends_on(m, t, &mut |i| add(i, true)));
                 add(p.provider_index(meta.provider), false);
             }
             Node::Provider(id) => {

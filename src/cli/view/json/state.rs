@@ -144,6 +144,11 @@ fn module_members<T: InModule>(m: &mut Members<'_>, items: &[T], depth: usize, w
             children.push(child);
             below = rest;
         }
+        // As Terraform: by the text of the address, in which "m[10]" comes before "m[2]".
+        let address = |items: &&[T]| {
+            items.first().and_then(|i| i.module().0.get(..=depth)).map(|path| ModuleInstance(path.into()).to_string())
+        };
+        children.sort_by_cached_key(address);
         m.array("child_modules", children, |items, out| object(out, |m| module_members(m, items, depth + 1, write)));
     }
 }
