@@ -5,6 +5,8 @@ use std::fs::{File, Metadata};
 use std::io::{self, Read};
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
+use std::sync::mpsc;
+use std::time::Duration;
 
 /// How much is read of what is no regular file, in bytes.
 const MAX_STREAM: u64 = 64 << 20;
@@ -34,12 +36,27 @@ pub fn read(path: &Path) -> io::Result<Vec<u8>> {
     read_up_to(file, most)
 }
 
+/// How long a pipe may have nobody who writes to it.
+const PATIENCE: Duration = Duration::from_secs(10);
+
 /// The content of a file that was named on the command line, which may also be a pipe (`<(command)`).
 ///
 /// # Errors
-/// It cannot be read, or gives too much.
+/// It cannot be read, gives too much, or is a pipe that nobody writes to.
 pub fn read_argument(path: &Path) -> io::Result<Vec<u8>> {
-    let file = File::open(path)?;
+    read_argument_within(path, PATIENCE)
+}
+
+fn read_argument_within(path: &Path, patience: Duration) -> io::Result<Vec<u8>> {
+    let file = if std::fs::metadata(path)?.file_type().is_fifo() {
+        // Opening waits for somebody to write, if need be for ever.
+        let (opened, file) = mpsc::channel();
+        let path = path.to_owned();
+        std::thread::spawn(move || opened.send(File::open(path)));
+        file.recv_timeout(patience).map_err(|_| io::Error::other("it is a pipe that nobody writes to"))??
+    } else {
+        File::open(path)?
+    };
     let most = length(&file.metadata()?);
     read_up_to(file, most)
 }
@@ -65,6 +82,8 @@ mod tests {
         let pipe = dir.path().join("pipe");
         nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).unwrap();
         assert!(read(&pipe).unwrap_err().to_string().contains("pipe"));
+        let waited = read_argument_within(&pipe, Duration::from_millis(20));
+        assert!(waited.unwrap_err().to_string().contains("nobody writes"));
         std::fs::write(dir.path().join("a"), "x").unwrap();
         assert_eq!(read(&dir.path().join("a")).unwrap(), b"x");
     }

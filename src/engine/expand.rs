@@ -31,8 +31,8 @@ pub fn expand(repetition: &Repetition, scope: &dyn Scope) -> Result<Expansion> {
     }
 }
 
-/// Instances beyond this number are surely a mistake, and would only exhaust memory.
-const MOST: u64 = 10_000_000;
+/// Instances beyond this number are surely a mistake, and would only exhaust memory: each takes more than a kilobyte.
+const MOST: u64 = 500_000;
 
 fn count(value: &Value, at: Range) -> Result<Expansion> {
     const SUMMARY: &str = "Invalid count argument";

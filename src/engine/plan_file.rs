@@ -366,13 +366,15 @@ pub fn is_plan(bytes: &[u8]) -> bool {
     bytes.starts_with(b"PK\x03\x04")
 }
 
-/// No entry of a sane plan is larger; an archive that claims more is refused.
+/// The entries of a sane plan are not larger together; an archive that claims more is refused.
 const MOST_BYTES: u64 = 1 << 30;
+/// JSON of many objects that are alike is compressed to a twentieth; nothing that the archive is for comes to this.
+const MOST_COMPRESSED: u64 = 100;
 
 fn decode(bytes: &[u8]) -> Fallible<SavedPlan> {
     let mut zip = zip::ZipArchive::new(Cursor::new(bytes)).map_err(|_| "it is not an archive".to_owned())?;
     let mut entries: BTreeMap<String, Vec<u8>> = BTreeMap::new();
-    let mut left = MOST_BYTES;
+    let mut left = MOST_BYTES.min((1 << 20) + (bytes.len() as u64).saturating_mul(MOST_COMPRESSED));
     for i in 0..zip.len() {
         let mut f = zip.by_index(i).map_err(|e| e.to_string())?;
         let mut data = Vec::new();

@@ -49,7 +49,7 @@ impl Expr {
     /// value is of no use but its type may be.
     pub fn eval_in(&self, scope: &dyn Scope, locals: Option<&Locals>, diags: &mut Diagnostics) -> Value {
         let before = diags.len();
-        let value = Cx { scope, locals, quiet: false, turns: &Cell::new(limits::MAX_PARTS) }.eval(self, diags);
+        let value = Cx { scope, locals, quiet: false, turns: &Cell::new(limits::MAX_TURNS) }.eval(self, diags);
         // What a reference gives was checked where it was made.
         let made_here = !matches!(self.kind, ExprKind::Literal(_) | ExprKind::Traversal(_));
         if made_here
@@ -106,7 +106,7 @@ impl<'a> Cx<'a> {
             0 => false,
             1 => {
                 self.turns.set(0);
-                let detail = format!("The loops of one expression may go around {} times.", limits::MAX_PARTS);
+                let detail = format!("The loops of one expression may go around {} times.", limits::MAX_TURNS);
                 diags.error("Too many iterations", detail, at);
                 false
             }

@@ -11,15 +11,30 @@ pub const MAX_TEXT: usize = 64 << 20;
 /// 128 levels, some of which are around the value.
 pub const MAX_DEPTH: usize = 100;
 
-/// How many parts a value may have, all levels together, and how often one expression may go around its loops.
-pub const MAX_PARTS: u64 = 10_000_000;
+/// How many parts a value may have, all levels together. With what is needed to make and to keep such a value, this
+/// stays well below a gigabyte.
+pub const MAX_PARTS: u64 = 4_000_000;
+
+/// How often one expression may go around its loops.
+pub const MAX_TURNS: u64 = 10_000_000;
 
 /// How many bytes the strings of a value may have together.
-const MAX_BYTES: usize = 1 << 30;
+const MAX_BYTES: usize = 256 << 20;
 
 /// Why a string is refused, as a sentence.
 pub fn text_too_long() -> String {
     format!("The text would be longer than {} MiB.", MAX_TEXT >> 20)
+}
+
+/// Checks the number of elements that a list is about to get, so that it is not even made where it is refused.
+///
+/// # Errors
+/// Why, as a clause.
+pub fn check_count(elements: usize) -> Result<(), String> {
+    if elements as u64 > MAX_PARTS {
+        return Err(format!("the result would be too large: it would have more than {MAX_PARTS} elements"));
+    }
+    Ok(())
 }
 
 /// Checks the depth and the size of a value.
@@ -139,7 +154,7 @@ mod tests {
         let doubled = (0..40).fold(Value::TRUE, |v, _| Value::tuple(vec![v.clone(), v]));
         assert!(check(&doubled).unwrap_err().contains("parts"));
         let text = Value::string("x".repeat(1 << 20));
-        assert!(check(&Value::tuple(vec![text; 2000])).unwrap_err().contains("MiB"));
+        assert!(check(&Value::tuple(vec![text; 300])).unwrap_err().contains("MiB"));
     }
 
     #[test]

@@ -90,7 +90,7 @@ impl Snapshot {
         if let Some(previous) = previous {
             state.lineage.clone_from(&previous.state.lineage);
         }
-        state.serial = previous.map_or(state.serial, |p| p.state.serial) + 1;
+        state.serial = following(previous.map_or(state.serial, |p| p.state.serial))?;
         Snapshot::exactly(state).map(Some)
     }
 
@@ -109,6 +109,19 @@ impl Snapshot {
         let fingerprint = Fingerprint::of(&bytes);
         Ok(Snapshot { stored: Stored { state, fingerprint }, bytes })
     }
+}
+
+/// The serial after another.
+///
+/// # Errors
+/// There is none.
+pub fn following(serial: u64) -> Result<u64> {
+    serial.checked_add(1).ok_or_else(|| {
+        Box::new(Diagnostic::error(
+            "Failed to save state",
+            format!("The state has the serial {serial}, after which there is none. Correct the number in the state."),
+        ))
+    })
 }
 
 /// Who holds a lock, and what for: the JSON of Terraform's lock information.

@@ -3,7 +3,7 @@
 //! commands use this and never a backend or a journal file directly.
 
 use super::State;
-use super::backend::{Backend, LockInfo, Snapshot, check_workspace_name, lock};
+use super::backend::{Backend, LockInfo, Snapshot, check_workspace_name, following, lock};
 use super::file::{Fingerprint, Stored};
 use super::journal::{Intent, Journal, Recovery, recover};
 use crate::diag::{Diagnostic, Result};
@@ -228,7 +228,7 @@ impl Store {
             }
         }
         let mut state = state.clone();
-        state.serial += 1;
+        state.serial = following(state.serial)?;
         self.write_and_finish(Some(Snapshot::exactly(state)?)).await?;
         Ok(true)
     }

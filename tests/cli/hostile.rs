@@ -87,9 +87,14 @@ fn values_that_double_again_and_again_are_refused() {
         format!("locals {{\n  l0 = {first}\n{chain}}}\noutput \"o\" {{\n  value = length(local.l40)\n}}\n")
     };
     let work = Work::new("");
-    for (first, next) in
-        [("\"x\"", "\"${@}${@}\""), ("\"x\"", "join(\"\", [@, @])"), ("[1]", "[@, @]"), ("[1]", "concat(@, @)")]
-    {
+    for (first, next) in [
+        ("\"x\"", "\"${@}${@}\""),
+        ("\"x\"", "join(\"\", [@, @])"),
+        ("\"x\"", "replace(@, \"/.*/\", \"$0$0\")"),
+        ("[1]", "[@, @]"),
+        ("[1]", "concat(@, @)"),
+        ("[1]", "flatten([@, @])"),
+    ] {
         work.write("main.tf", &doubled(first, next));
         let errors = refused(&work, &["plan", "-no-color"]);
         assert!(errors.contains("too l") && errors.contains("main.tf line"), "{errors}");
@@ -122,7 +127,10 @@ fn files_that_never_end_are_refused() {
     std::fs::remove_file(work.path("zero.tf")).unwrap();
     std::os::unix::fs::symlink("pipe", work.path("terraform.tfstate")).unwrap();
     assert!(refused(&work, &["plan", "-no-color", "-lock=false"]).contains("pipe"));
+    assert!(refused(&work, &["fmt", "pipe"]).contains("pipe"));
     std::fs::remove_file(work.path("terraform.tfstate")).unwrap();
+    assert!(refused(&work, &["plan", "-no-color", "-var-file=pipe"]).contains("nobody writes"));
+    assert!(refused(&work, &["plan", "-no-color", "-var-file=/dev/zero"]).contains("64 MiB"));
     let mut plan = work.command(&["plan", "-no-color"]);
     plan.env("TF_CLI_CONFIG_FILE", "/dev/zero");
     let out = within_a_minute(plan);
@@ -137,7 +145,7 @@ fn signal(child: &Child, name: &str) {
 #[test]
 fn the_first_interrupt_ends_planning_and_evaluation() {
     let evaluating = "output \"a\" {\n  value = length([for a in range(1000) : [for b in range(1000) : [for c in range(9) : a]]])\n}\n";
-    let planning = "resource \"terraform_data\" \"a\" {\n  count = 1000000\n}\n";
+    let planning = "resource \"terraform_data\" \"a\" {\n  count = 500000\n}\n";
     for (config, name) in [(evaluating, "-INT"), (planning, "-TERM")] {
         let work = Work::new(config);
         let mut plan = work.command(&["plan", "-no-color", "-out=p"]);
@@ -158,4 +166,76 @@ fn all_errors_of_one_expression_are_shown() {
     let many = "join(\"\", formatlist(\"%d\", range(10000)))";
     let work = Work::new(&format!("output \"a\" {{\n  value = replace({many}, \"\", {many})\n}}\n"));
     assert_eq!(work.fails(&["plan", "-no-color"]).matches("Error: ").count(), 2);
+}
+
+#[test]
+fn a_damaged_plan_file_is_refused() {
+    let work = Work::new(
+        "variable \"v\" {\n  default = { a = [1] }\n}\nresource \"terraform_data\" \"a\" {\n  input = var.v\n}\n",
+    );
+    work.ok(&["plan", "-no-color", "-out=good"]);
+    let good = std::fs::read(work.path("good")).unwrap();
+    let mut damaged =
+        vec![good[..good.len() - 1].to_vec(), good[..good.len() / 2].to_vec(), good[good.len() / 2..].to_vec()];
+    for at in (0..good.len()).step_by(good.len() / 24) {
+        let mut flipped = good.clone();
+        flipped[at] ^= 1;
+        damaged.push(flipped);
+    }
+    let mut checksums = 0;
+    for bytes in damaged {
+        std::fs::write(work.path("bad"), bytes).unwrap();
+        let out = within_a_minute(work.command(&["show", "-no-color", "bad"]));
+        let errors = text(&out.stderr);
+        // Not every bit of an archive means something.
+        assert!(matches!(out.status.code(), Some(0 | 1)) && !errors.contains("panicked"), "{errors}");
+        checksums += usize::from(errors.contains("hecksum"));
+    }
+    assert!(checksums > 5, "{checksums}");
+}
+
+#[test]
+fn two_applies_at_once_lose_nothing() {
+    let config = |n: u32| {
+        format!(
+            "resource \"terraform_data\" \"a\" {{\n  count = {n}\n  provisioner \"local-exec\" {{\n    command = \"sleep 1\"\n  }}\n}}\n"
+        )
+    };
+    let work = Work::new(&config(2));
+    let apply = || {
+        let mut command = work.command(&["apply", "-auto-approve", "-no-color"]);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    };
+    let both = [apply(), apply()].map(|child| child.wait_with_output().unwrap());
+    let failed: Vec<String> = both.iter().filter(|o| !o.status.success()).map(|o| text(&o.stderr)).collect();
+    assert!(failed.len() < 2 && failed.iter().all(|e| e.contains("lock")), "{failed:?}");
+    assert_eq!(work.ok(&["state", "list"]), "terraform_data.a[0]\nterraform_data.a[1]\n");
+    assert!(work.ok(&["plan", "-no-color"]).contains("No changes"));
+}
+
+#[test]
+fn a_serial_that_cannot_grow_is_refused() {
+    let work = Work::new("output \"a\" {\n  value = 1\n}\n");
+    let state = format!("{{\"version\":4,\"serial\":{},\"lineage\":\"l\"}}", u64::MAX);
+    work.write("terraform.tfstate", &state);
+    assert!(refused(&work, &["apply", "-auto-approve", "-no-color"]).contains(&u64::MAX.to_string()));
+    assert_eq!(work.read("terraform.tfstate"), state);
+}
+
+#[test]
+fn a_template_cannot_render_itself() {
+    let work = Work::new("output \"a\" {\n  value = templatefile(\"t.tmpl\", {})\n}\n");
+    work.write("t.tmpl", "${templatefile(\"t.tmpl\", {})}");
+    assert!(refused(&work, &["plan", "-no-color"]).contains("cannot render another template"));
+}
+
+#[test]
+fn an_archive_that_unpacks_to_far_more_is_refused() {
+    use std::io::Write;
+    let work = Work::new("");
+    let mut zip = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+    zip.start_file("plan", zip::write::SimpleFileOptions::default()).unwrap();
+    zip.write_all(&vec![0; 64 << 20]).unwrap();
+    std::fs::write(work.path("bomb"), zip.finish().unwrap().into_inner()).unwrap();
+    assert!(refused(&work, &["show", "-no-color", "bomb"]).contains("too large"));
 }

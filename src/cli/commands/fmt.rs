@@ -151,7 +151,7 @@ impl Fmt {
 
     fn file(&self, cx: &Context, path: &Path, found: &mut Findings) {
         let name = shown(cx, path);
-        let bytes = match std::fs::read(path) {
+        let bytes = match crate::input::read(path) {
             Ok(bytes) => bytes,
             Err(e) => {
                 found.fail(format!("Failed to read file {name}"), format!("{e}."));

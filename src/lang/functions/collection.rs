@@ -2,7 +2,7 @@
 //! those that treat sequences as sets in `set.rs`.
 
 use super::signature::{ListOf, Open, Raw, Rest, Typed, functions};
-use super::{FunctionError, whole};
+use super::{FunctionError, limits, whole};
 use crate::lang::convert::{convert, described, unify};
 use crate::lang::ops::{equal, length_bounds};
 use gpuform_schema::number::Number;
@@ -113,12 +113,20 @@ functions! {
         if seqs.0.is_empty() {
             return Err(FunctionError::call("at least one argument is required"));
         }
+        let counts = seqs.0.iter().filter_map(|s| s.value.element_count());
+        limits::check_count(counts.fold(0, usize::saturating_add)).map_err(FunctionError::call)?;
         let mut marks = Marks::NONE;
         let (mut items, mut types) = (Vec::new(), Vec::new());
         let (mut known, mut lists) = (true, true);
         for (i, seq) in seqs.0.iter().enumerate() {
             let (v, own) = seq.value.unmark();
             marks |= own;
+            if let Value::Tuple(part) = v {
+                // Its type would be as large as the tuple, and is not needed.
+                lists = false;
+                items.extend_from_slice(part);
+                continue;
+            }
             let ty = v.ty();
             match &ty {
                 Type::List(_) => {}
@@ -217,7 +225,10 @@ functions! {
                     marks |= own;
                     known = false;
                 }
-                _ => flat.push(item.clone()),
+                _ => {
+                    limits::check_count(flat.len()).map_err(FunctionError::call)?;
+                    flat.push(item.clone());
+                }
             }
         }
         let result = if known { Value::tuple(flat) } else { Value::unknown(Type::Dynamic) };

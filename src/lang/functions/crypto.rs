@@ -32,6 +32,8 @@ functions! {
         cost: Rest<i64>,
     ) -> Result<Typed<Str>, FunctionError> {
         const DEFAULT_COST: u32 = 10;
+        /// Each step doubles the time: this one takes seconds, 31 would take days.
+        const MOST_COST: u32 = 16;
         if !ctx.impure {
             return Ok(Typed::unknown());
         }
@@ -43,6 +45,9 @@ functions! {
         };
         if cost > 31 {
             return Err(FunctionError::call("the cost must be from 4 to 31"));
+        }
+        if cost > MOST_COST {
+            return Err(FunctionError::call(format!("a cost above {MOST_COST} would take too long")));
         }
         if str.len() > 72 {
             return Err(FunctionError::call("a string of more than 72 bytes cannot be hashed"));

@@ -1,6 +1,7 @@
 //! `csvdecode`: tables in the format of RFC 4180, as strictly as Terraform reads them.
 
 use super::FunctionError;
+use super::limits;
 use super::signature::functions;
 use gpuform_schema::types::Type;
 use gpuform_schema::value::{Str, Value, nfc};
@@ -22,6 +23,7 @@ functions! {
         let names: Arc<[Str]> = columns.iter().map(|c| c.0.clone()).collect();
         let mut rows = Vec::new();
         loop {
+            limits::check_count(rows.len().saturating_mul(columns.len() + 1)).map_err(FunctionError::call)?;
             let line = reader.line;
             let Some(record) = reader.record()? else { break };
             if record.len() != columns.len() {

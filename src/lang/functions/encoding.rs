@@ -2,7 +2,7 @@
 //! `charset.rs`.
 
 use super::signature::{Nullable, Typed, functions};
-use super::{FunctionError, deflate, json_text};
+use super::{FunctionError, deflate, json_text, limits};
 use crate::lang::ops::unknown_with_prefix;
 use base64::Engine;
 use base64::alphabet::STANDARD;
@@ -44,6 +44,7 @@ functions! {
 
     /// Reads a value from JSON.
     fn jsondecode(str: Str) -> Result<Value, FunctionError> {
+        limits::check_count(json_parts(&str)).map_err(FunctionError::call)?;
         json::decode_untyped(&*str).map_err(|e| FunctionError::call(format!("this is not valid JSON: {e}")))
     }
 
@@ -99,6 +100,22 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
         .with_decode_allow_trailing_bits(true)
         .with_decode_padding_mode(DecodePaddingMode::RequireCanonical),
 );
+
+/// About how many values a JSON text has: at least as many, and at most as many as it has commas and brackets outside
+/// of strings.
+fn json_parts(text: &str) -> usize {
+    let (mut parts, mut quoted, mut escaped) = (1, false, false);
+    for b in text.bytes() {
+        match b {
+            _ if escaped => escaped = false,
+            b'\\' => escaped = quoted,
+            b'"' => quoted = !quoted,
+            b',' | b'[' | b'{' if !quoted => parts += 1,
+            _ => {}
+        }
+    }
+    parts
+}
 
 pub(super) fn encode_base64(bytes: &[u8]) -> String {
     BASE64.encode(bytes)

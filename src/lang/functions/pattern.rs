@@ -21,7 +21,7 @@ const MAX_REPEAT: u32 = 1000;
 /// How deep groups may nest.
 const MAX_DEPTH: usize = 1000;
 /// How many compiled patterns are kept.
-const CACHE: usize = 64;
+const CACHE: usize = 16;
 
 thread_local! {
     static COMPILED: RefCell<HashMap<Str, Rc<Pattern>>> = RefCell::default();
@@ -95,13 +95,28 @@ impl Pattern {
         }
     }
 
-    /// Replaces all matches. In the replacement `$1`, `${1}`, `$name` and `${name}` stand for groups, `$$` for `$`.
-    pub fn replace_all(&self, text: &str, replacement: &str) -> String {
-        self.regex.replace_all(text, |c: &Captures| self.expand(c, replacement)).into_owned()
+    /// How many matches there are.
+    pub fn count(&self, text: &str) -> usize {
+        self.regex.find_iter(text).count()
     }
 
-    fn expand(&self, captures: &Captures, template: &str) -> String {
+    /// Replaces all matches. In the replacement `$1`, `${1}`, `$name` and `${name}` stand for groups, `$$` for `$`.
+    /// `None` if the result would have more than `most` bytes.
+    pub fn replace_all(&self, text: &str, replacement: &str, most: usize) -> Option<String> {
         let mut out = String::new();
+        let mut copied = 0;
+        for captures in self.regex.captures_iter(text) {
+            let whole = captures.get(0)?;
+            out.push_str(text.get(copied..whole.start())?);
+            copied = whole.end();
+            self.expand(&captures, replacement, most, &mut out)?;
+        }
+        out.push_str(text.get(copied..)?);
+        Some(out).filter(|out| out.len() <= most.max(text.len()))
+    }
+
+    /// Appends the replacement of one match; `None` where `out` gets longer than `most` bytes.
+    fn expand(&self, captures: &Captures, template: &str, most: usize, out: &mut String) -> Option<()> {
         let mut rest = template;
         while let Some((before, after)) = rest.split_once('$') {
             out.push_str(before);
@@ -127,14 +142,18 @@ impl Pattern {
             match after {
                 Some(after) if !name.is_empty() => {
                     rest = after;
-                    out.push_str(self.group_text(captures, name));
+                    let group = self.group_text(captures, name);
+                    if out.len() + group.len() > most {
+                        return None;
+                    }
+                    out.push_str(group);
                 }
                 // Not the name of anything: the dollar sign is literal.
                 _ => out.push('$'),
             }
         }
         out.push_str(rest);
-        out
+        (out.len() <= most).then_some(())
     }
 
     fn group_text<'t>(&self, captures: &Captures<'t>, name: &str) -> &'t str {

@@ -3,7 +3,7 @@
 
 use super::pattern::Pattern;
 use super::signature::{ListOf, Open, Rest, Typed, functions};
-use super::{FunctionError, MAX_TEXT};
+use super::{FunctionError, MAX_TEXT, limits};
 use gpuform_schema::types::Type;
 use gpuform_schema::value::{Str, Value};
 use unicode_segmentation::UnicodeSegmentation;
@@ -93,7 +93,10 @@ functions! {
     fn regexall(pattern: Open<Str>, string: Open<Str>) -> Result<Typed<ListOf<Value>>, FunctionError> {
         match_with(&pattern, &string, |pattern, ty, text| match text {
             None => Ok(Value::unknown_not_null(Type::list(ty))),
-            Some(text) => Ok(Value::list(ty, pattern.all(text))),
+            Some(text) => {
+                limits::check_count(pattern.count(text)).map_err(FunctionError::call)?;
+                Ok(Value::list(ty, pattern.all(text)))
+            }
         })
         .map(Typed::new)
     }
@@ -102,32 +105,26 @@ functions! {
     /// expression, and the replacement may refer to its capture groups as `$1` or `$name`.
     fn replace(str: Str, substr: Str, replace: Str) -> Result<String, FunctionError> {
         let pattern = substr.strip_prefix('/').and_then(|s| s.strip_suffix('/'));
+        let too_large = || FunctionError::call("the result would be too large");
+        if let Some(pattern) = pattern {
+            let pattern = Pattern::new(pattern).map_err(|e| FunctionError::call(format!("invalid pattern: {e}")))?;
+            return pattern.replace_all(&str, &replace, MAX_TEXT).ok_or_else(too_large);
+        }
         let worst = (str.len() + 1).saturating_mul(replace.len());
-        let replaced = match pattern {
-            Some(pattern) => {
-                let pattern =
-                    Pattern::new(pattern).map_err(|e| FunctionError::call(format!("invalid pattern: {e}")))?;
-                if worst > MAX_TEXT && pattern.all(&str).len().saturating_mul(replace.len()) > MAX_TEXT {
-                    return Err(FunctionError::call("the result would be too large"));
-                }
-                pattern.replace_all(&str, &replace)
-            }
-            None => {
-                if worst > MAX_TEXT && str.matches(&*substr).count().saturating_mul(replace.len()) > MAX_TEXT {
-                    return Err(FunctionError::call("the result would be too large"));
-                }
-                str.replace(&*substr, &replace)
-            }
-        };
-        Ok(replaced)
+        if worst > MAX_TEXT && str.matches(&*substr).count().saturating_mul(replace.len()) > MAX_TEXT {
+            return Err(too_large());
+        }
+        Ok(str.replace(&*substr, &replace))
     }
 
     /// Splits a string into a list at each occurrence of a separator. An empty separator splits into characters.
-    fn split(separator: Str, str: Str) -> Vec<String> {
+    fn split(separator: Str, str: Str) -> Result<Vec<String>, FunctionError> {
+        let pieces = if separator.is_empty() { str.chars().count() } else { str.matches(&*separator).count() };
+        limits::check_count(pieces).map_err(FunctionError::call)?;
         if separator.is_empty() {
-            return str.chars().map(String::from).collect();
+            return Ok(str.chars().map(String::from).collect());
         }
-        str.split(&*separator).map(str::to_owned).collect()
+        Ok(str.split(&*separator).map(str::to_owned).collect())
     }
 
     /// Tells whether a string starts with another.

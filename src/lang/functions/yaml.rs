@@ -6,7 +6,7 @@
 use super::datetime::{Time, parse_offset};
 use super::encoding::decode_base64;
 use super::signature::{Nullable, Typed, functions};
-use super::{FunctionError, yaml_writer};
+use super::{FunctionError, limits, yaml_writer};
 use gpuform_schema::number::Number;
 use gpuform_schema::types::Type;
 use gpuform_schema::value::{Str, Value, nfc};
@@ -48,7 +48,7 @@ enum Key {
 }
 
 /// How many values a document may have once aliases are replaced by what they stand for.
-const MAX_VALUES: usize = 10_000_000;
+const MAX_VALUES: usize = limits::MAX_PARTS as usize;
 /// How deep collections may nest.
 const MAX_DEPTH: usize = 1_000;
 

@@ -360,6 +360,7 @@ impl<'a, 'd> Scanner<'a, 'd> {
     fn quoted(&mut self) {
         let mut i = self.pos;
         loop {
+            i += self.plain(i);
             let escaped = self.escaped_start(i);
             if escaped > 0 {
                 i += escaped;
@@ -397,6 +398,13 @@ impl<'a, 'd> Scanner<'a, 'd> {
         }
     }
 
+    /// How many bytes at `at` are text and nothing else, also in templates: texts may be long.
+    fn plain(&self, at: usize) -> usize {
+        let special = |b: &u8| matches!(*b, b'"' | b'\\' | b'$' | b'%' | b'\r' | b'\n' | BAD);
+        let rest = self.text.as_bytes().get(at..).unwrap_or_default();
+        rest.iter().position(special).unwrap_or(rest.len())
+    }
+
     fn char_len(&self, at: usize) -> usize {
         self.text.get(at..).and_then(|r| r.chars().next()).map_or(1, char::len_utf8)
     }
@@ -404,7 +412,11 @@ impl<'a, 'd> Scanner<'a, 'd> {
     /// End of the literal text at the current position: before a sequence or bad byte, or after a line end.
     fn text_end(&self) -> usize {
         let mut i = self.pos;
-        while i < self.text.len() {
+        loop {
+            i += self.plain(i);
+            if i >= self.text.len() {
+                break;
+            }
             let escaped = self.escaped_start(i);
             if escaped > 0 {
                 i += escaped;

@@ -293,6 +293,9 @@ struct ChangeText<'a> {
     output: Option<&'a RawValue>,
 }
 
+/// Numbers of operations beyond it were never given out; the next one can always be counted up to.
+pub const LAST_OPERATION: u64 = u64::MAX / 2;
+
 /// Reads the records of one journal.
 #[derive(Default)]
 pub struct Decoder<'a>(reader::Reader<'a>);
@@ -302,6 +305,9 @@ impl<'a> Decoder<'a> {
     /// A text that is not a record of this version: says why.
     pub fn decode(&mut self, payload: &'a [u8]) -> Result<Record, String> {
         let r: RecordText<'a> = serde_json::from_slice(payload).map_err(|e| e.to_string())?;
+        if r.operation > LAST_OPERATION {
+            return Err(format!("{} is not the number of an operation", r.operation));
+        }
         Ok(match r.record {
             "intent" => Record::Intent(Box::new(Intent {
                 operation: OperationId(r.operation),

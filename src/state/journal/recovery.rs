@@ -1,6 +1,6 @@
 //! What a journal says after a crash: the state with every recorded change, and the operations whose end is unknown.
 
-use super::record::{Decoder, Intent, OperationId, Record};
+use super::record::{Decoder, Intent, LAST_OPERATION, OperationId, Record};
 use super::{Header, VERSION, log};
 use crate::diag::{Diagnostic, Failure, Result};
 use crate::state::{Fingerprint, State, Stored};
@@ -56,6 +56,9 @@ pub fn recover(path: &Path, stored: Option<&Stored>) -> Result<Option<Recovery>>
             path,
             &format!("It has the format version {}, which this gpuform does not know.", header.version),
         ));
+    }
+    if header.next_operation > LAST_OPERATION {
+        return Err(failure(path, "Its beginning is not understood: the number of the next operation is too large."));
     }
     let mut decoder = Decoder::default();
     let records = payloads

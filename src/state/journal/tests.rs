@@ -348,7 +348,7 @@ fn any_change() -> impl Strategy<Value = Change> {
 
 proptest! {
     #[test]
-    fn records_read_back_as_they_were_written(changes in proptest::collection::vec(any_change(), 0..8), n in any::<u64>()) {
+    fn records_read_back_as_they_were_written(changes in proptest::collection::vec(any_change(), 0..8), n in 0..=record::LAST_OPERATION) {
         let records = [
             Record::Changes(changes.clone()),
             finished(n, changes),
@@ -360,4 +360,13 @@ proptest! {
             prop_assert_eq!(record::Decoder::default().decode(&payload), Ok(record));
         }
     }
+}
+
+#[tokio::test]
+async fn numbers_of_operations_that_were_never_given_out_are_refused() {
+    let place = Place::new();
+    let journal = Journal::create(&place.journal(), &nothing()).unwrap();
+    write(&journal, &[Record::Intent(Box::new(intent(u64::MAX, "x.a")))]).await;
+    drop(journal);
+    assert!(place.error(None).contains("not the number of an operation"));
 }
