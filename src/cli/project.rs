@@ -234,19 +234,9 @@ impl Project {
             ))
         };
         let dir = tempfile::tempdir().map_err(fail)?;
-        for (name, data) in &saved.files {
-            let path = dir.path().join(name);
-            let outside = Path::new(name).components().any(|c| !matches!(c, std::path::Component::Normal(_)));
-            if outside {
-                continue;
-            }
-            if let Some(parent) = path.parent() {
-                std::fs::create_dir_all(parent).map_err(fail)?;
-            }
-            std::fs::write(path, data).map_err(fail)?;
-        }
+        let root = unpack(&saved.files, dir.path()).map_err(fail)?;
         let mut values = saved.variables().map_err(Diagnostics::from)?;
-        let (config, mut diags) = load_with(cx, dir.path(), &|_| values.clone());
+        let (config, mut diags) = load_with(cx, &root, &|_| values.clone());
         let Some(config) = config else { return Err(diags) };
         check_given_again(cx, &config, given, &mut values, &mut diags);
         let variables = RootVariables { values, ..RootVariables::default() };
@@ -310,6 +300,40 @@ impl Project {
         let plan = saved.into_plan(&|p, mode, ty| schemas.get(&(p.clone(), mode, ty.into())).cloned())?;
         Ok(plan)
     }
+}
+
+/// Writes the files of a configuration below a directory and gives that of the root module. Modules may lie beside or
+/// above the root (`../../network/main.tf`), so it is placed as deep as they reach up; nothing is written outside.
+fn unpack(files: &BTreeMap<String, Vec<u8>>, base: &Path) -> std::io::Result<PathBuf> {
+    const DEEPEST: usize = 64;
+    let places: Vec<(usize, &Path, &[u8])> = files
+        .iter()
+        .filter_map(|(name, data)| {
+            let (up, rest) = relative_place(Path::new(name))?;
+            (up <= DEEPEST).then_some((up, rest, data.as_slice()))
+        })
+        .collect();
+    let depth = places.iter().map(|(up, ..)| *up).max().unwrap_or_default();
+    let root = (0..depth).fold(base.to_owned(), |dir, _| dir.join(".planned"));
+    std::fs::create_dir_all(&root)?;
+    for (up, rest, data) in places {
+        let Some(dir) = root.ancestors().nth(up) else { continue };
+        let path = dir.join(rest);
+        if let Some(parent) = path.parent() {
+            std::fs::create_dir_all(parent)?;
+        }
+        std::fs::write(path, data)?;
+    }
+    Ok(root)
+}
+
+/// How many directories a relative path leads up, and the path from there; `None` for other paths.
+fn relative_place(path: &Path) -> Option<(usize, &Path)> {
+    let (mut up, mut rest) = (0, path);
+    while let Ok(inner) = rest.strip_prefix("..") {
+        (up, rest) = (up + 1, inner);
+    }
+    rest.components().all(|c| matches!(c, std::path::Component::Normal(_))).then_some((up, rest))
 }
 
 fn snapshot(sources: &Sources, config: &Config) -> BTreeMap<String, Vec<u8>> {

@@ -5,7 +5,7 @@ use crate::addr::{Mode, ResourceInstance};
 use crate::diag::Diagnostics;
 use crate::engine::instance::{evaluate_config, explain};
 use crate::engine::program::ModuleId;
-use crate::engine::runtime::{Kind, Repeat};
+use crate::engine::runtime::Repeat;
 use crate::engine::schedule::Outcome;
 use crate::engine::walk::{ResourceStep, Walk};
 use crate::engine::{checks::Checkable, import, objects, provision};
@@ -86,14 +86,9 @@ impl ResourceStep for Validator {
                 code.connection.iter().for_each(|c| drop(c.eval(&scope, &mut diags)));
                 ok &= !walk.report_all(diags);
             }
-            // What others see of it is wholly unknown.
-            let seen = match Kind::of_block(block) {
-                Kind::Single if block.mode() == Mode::Ephemeral => {
-                    Value::unknown(info.ty.clone()).with_marks(Marks::EPHEMERAL)
-                }
-                Kind::Single => Value::unknown(info.ty.clone()),
-                Kind::Tuple | Kind::Object => Value::unknown(Type::Dynamic),
-            };
+            // What others see of it is wholly unknown, even its type: references to it are checked by themselves.
+            let seen = Value::unknown(Type::Dynamic);
+            let seen = if block.mode() == Mode::Ephemeral { seen.with_marks(Marks::EPHEMERAL) } else { seen };
             let _ = run.resources[slot as usize].set(seen);
         }
         if ok { Outcome::Done } else { Outcome::Failed }

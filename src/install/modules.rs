@@ -147,7 +147,7 @@ pub fn install(
     }
     let lines = installing.lines.into_inner().unwrap_or_else(|e| e.into_inner());
     let new = installing.new.into_inner().unwrap_or_else(|e| e.into_inner());
-    if diags.has_errors() || new.0.len() < 2 {
+    if new.0.len() < 2 {
         return (lines, diags);
     }
     let path = data_dir.join("modules/modules.json");

@@ -18,6 +18,25 @@ fn a_plan_is_applied_as_it_was_saved() {
 }
 
 #[test]
+fn a_saved_plan_holds_modules_that_lie_above_the_configuration() {
+    let work = Work::new("");
+    std::fs::create_dir_all(work.path("live/one")).unwrap();
+    std::fs::create_dir_all(work.path("modules/m")).unwrap();
+    work.write(
+        "live/one/main.tf",
+        "module \"m\" {\n  source = \"../../modules/m\"\n}\nmodule \"n\" {\n  source = \"../\"\n}\n",
+    );
+    work.write("modules/m/main.tf", "resource \"terraform_data\" \"a\" {\n  input = path.module\n}\n");
+    work.write("live/main.tf", "resource \"terraform_data\" \"b\" {}\n");
+    work.ok(&["-chdir=live/one", "init"]);
+    work.ok(&["-chdir=live/one", "plan", "-out=p"]);
+    work.write("modules/m/main.tf", "");
+    assert!(work.ok(&["-chdir=live/one", "show", "-no-color", "p"]).contains("= \"../../modules/m\""));
+    let applied = work.ok(&["-chdir=live/one", "apply", "-no-color", "p"]);
+    assert!(applied.contains("Resources: 2 added"), "{applied}");
+}
+
+#[test]
 fn nothing_to_do_is_said_and_reported_by_the_exit_code() {
     let work = Work::new("resource \"terraform_data\" \"a\" {\n  input = 1\n}\n");
     assert_eq!(work.run(&["plan", "-detailed-exitcode"]).status.code(), Some(2));

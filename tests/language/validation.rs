@@ -117,6 +117,40 @@ output "b" {
 }
 
 #[test]
+fn parts_of_attributes_that_no_value_has() {
+    let found = validated(
+        r#"
+resource "terraform_data" "one" {}
+resource "terraform_data" "list" {
+  count = 1
+}
+resource "terraform_data" "map" {
+  for_each = toset(["a"])
+}
+output "a" {
+  value = [terraform_data.one.id.x, terraform_data.list[0].id[0], terraform_data.map["a"].id.x]
+}
+output "b" {
+  value = try(terraform_data.list[0].id.x, terraform_data.list.0.id.x)
+}
+output "not_fixed" {
+  value = [terraform_data.one.output.x[0], terraform_data.list[*].id.x, [for t in terraform_data.map : t.id.x]]
+}
+"#,
+    );
+    assert_eq!(
+        found,
+        [
+            "error main.tf:9,33-35 Unsupported attribute",
+            "error main.tf:9,62-65 Invalid index",
+            "error main.tf:9,92-94 Unsupported attribute",
+            "error main.tf:12,40-42 Unsupported attribute",
+            "error main.tf:12,68-70 Unsupported attribute",
+        ]
+    );
+}
+
+#[test]
 fn attributes_of_modules_that_do_not_exist() {
     let found = validated(
         "module \"m\" {\n  source = \"./m\"\n}\noutput \"o\" {\n  value = module.m.nothing\n}\n-- m/main.tf --\n",

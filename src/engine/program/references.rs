@@ -6,9 +6,11 @@ use super::{ModuleId, ModuleMeta, Node, Program, ProviderMeta};
 use crate::addr::{self, Mode};
 use crate::config::model::Condition;
 use crate::diag::{Diagnostic, Range};
-use crate::lang::syntax::{Expr, Slot, Step, StepKind, Target, Traversal};
+use crate::lang::ops::{self, OpError};
+use crate::lang::syntax::{Expr, ExprKind, Slot, Step, StepKind, Target, Traversal};
 use crate::plugin::Provider;
-use gpuform_schema::schema::{AttributeType, Block, NestedAttributes, Nesting, Schema};
+use gpuform_schema::schema::{AttributeType, Block, NestedAttributes, NestedBlock, Nesting, Schema};
+use gpuform_schema::{Number, Type, Value};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -46,9 +48,7 @@ impl References<'_> {
             return Some(Diagnostic::error("Invalid index operation", detail).at(step.range));
         }
         let wrong = in_block(&self.schema(m, slot)?.block, steps)?;
-        let StepKind::Attr(name) = &wrong.kind else { return None };
-        let detail = format!("{} has no argument, block or attribute \"{name}\".", written(t));
-        Some(Diagnostic::error("Unsupported attribute", detail).at(wrong.range))
+        Some(wrong.diagnostic(|name| format!("{} has no argument, block or attribute \"{name}\".", written(t))))
     }
 
     /// What is wrong with the references in an expression.
@@ -81,9 +81,7 @@ pub(super) fn ignored(block: &Block, t: &Traversal) -> Option<Diagnostic> {
     let first = Step { kind: StepKind::Attr(t.root.clone()), range: t.root_range };
     let steps: Vec<Step> = std::iter::once(first).chain(t.steps.iter().cloned()).collect();
     let wrong = in_block(block, &steps)?;
-    let StepKind::Attr(name) = &wrong.kind else { return None };
-    let detail = format!("There is no argument or block \"{name}\" whose changes could be ignored.");
-    Some(Diagnostic::error("Unsupported attribute", detail).at(wrong.range))
+    Some(wrong.diagnostic(|name| format!("There is no argument or block \"{name}\" whose changes could be ignored.")))
 }
 
 fn written(t: &Traversal) -> String {
@@ -94,45 +92,115 @@ fn written(t: &Traversal) -> String {
     std::iter::once(&*t.root).chain(names).collect::<Vec<_>>().join(".")
 }
 
-/// The first step that asks for what the block does not have.
-fn in_block<'s>(block: &Block, steps: &'s [Step]) -> Option<&'s Step> {
-    let (first, rest) = steps.split_first()?;
-    let StepKind::Attr(name) = &first.kind else { return None };
-    if let Some(attribute) = block.attributes.get(name) {
-        return match &attribute.ty {
-            AttributeType::Nested(nested) => in_attributes(nested, rest),
-            AttributeType::Value(_) => None,
+/// A step that does not lead anywhere.
+struct Wrong<'s> {
+    step: &'s Step,
+    why: Why<'s>,
+}
+
+enum Why<'s> {
+    NoSuchName(&'s str),
+    Refused(OpError),
+}
+
+impl Wrong<'_> {
+    fn diagnostic(self, missing: impl FnOnce(&str) -> String) -> Diagnostic {
+        let (summary, detail) = match self.why {
+            Why::NoSuchName(name) => ("Unsupported attribute", missing(name)),
+            Why::Refused(e) => (e.summary, e.detail),
         };
-    }
-    let Some(nested) = block.blocks.get(name) else { return Some(first) };
-    match (nested.nesting, rest) {
-        (Nesting::Single | Nesting::Group, rest) => in_block(&nested.block, rest),
-        (
-            Nesting::List | Nesting::Map,
-            [Step { kind: StepKind::Index(_) | StepKind::LegacyIndex(_), .. }, rest @ ..],
-        ) => in_block(&nested.block, rest),
-        _ => None,
+        Diagnostic::error(summary, detail).at(self.step.range)
     }
 }
 
-fn in_attributes<'s>(nested: &NestedAttributes, steps: &'s [Step]) -> Option<&'s Step> {
+fn refused<'s>(step: &'s Step, summary: &'static str, detail: String) -> Option<Wrong<'s>> {
+    Some(Wrong { step, why: Why::Refused(OpError { summary, detail, operand: None }) })
+}
+
+fn is_index(step: &Step) -> bool {
+    matches!(step.kind, StepKind::Index(_) | StepKind::LegacyIndex(_))
+}
+
+/// A step that is fixed, whatever values there are: not an index that is computed, nor a splat.
+fn is_fixed(step: &Step) -> bool {
+    match &step.kind {
+        StepKind::Attr(_) | StepKind::LegacyIndex(_) => true,
+        StepKind::Index(key) => matches!(key.kind, ExprKind::Literal(_)),
+        StepKind::Splat { .. } => false,
+    }
+}
+
+/// The first step that asks for what the block does not have.
+fn in_block<'s>(block: &Block, steps: &'s [Step]) -> Option<Wrong<'s>> {
+    let (first, rest) = steps.split_first()?;
+    let name = match &first.kind {
+        StepKind::Attr(name) => name,
+        StepKind::Splat { .. } => return None,
+        _ => return refused(first, "Invalid index operation", "Attributes and blocks are named with a dot.".into()),
+    };
+    if let Some(attribute) = block.attributes.get(name) {
+        return match &attribute.ty {
+            AttributeType::Nested(nested) => in_attributes(nested, rest),
+            AttributeType::Value(ty) => in_value(ty, rest),
+        };
+    }
+    let Some(nested) = block.blocks.get(name) else { return Some(Wrong { step: first, why: Why::NoSuchName(name) }) };
+    in_nested_block(name, nested, rest)
+}
+
+fn in_nested_block<'s>(name: &str, nested: &NestedBlock, steps: &'s [Step]) -> Option<Wrong<'s>> {
+    if matches!(nested.nesting, Nesting::Single | Nesting::Group) {
+        return in_block(&nested.block, steps);
+    }
+    let (step, rest) = steps.split_first().filter(|(step, _)| is_fixed(step))?;
+    match nested.nesting {
+        Nesting::Set => {
+            let detail =
+                format!("The blocks \"{name}\" make a set, whose elements have no index; a for expression finds them.");
+            refused(step, "Cannot index a set value", detail)
+        }
+        Nesting::List if !is_index(step) => {
+            let detail = format!("The blocks \"{name}\" make a list: select one with a number, as in {name}[0].");
+            refused(step, "Invalid operation", detail)
+        }
+        _ => in_block(&nested.block, rest),
+    }
+}
+
+fn in_attributes<'s>(nested: &NestedAttributes, steps: &'s [Step]) -> Option<Wrong<'s>> {
     let steps = match (nested.nesting, steps) {
         (Nesting::Single | Nesting::Group, steps) => steps,
-        (
-            Nesting::List | Nesting::Map,
-            [Step { kind: StepKind::Index(_) | StepKind::LegacyIndex(_), .. }, rest @ ..],
-        ) => rest,
-        _ => return None,
+        (Nesting::List | Nesting::Map, [step, rest @ ..]) if is_index(step) => rest,
+        (_, steps) => return in_value(&nested.value_type(), steps),
     };
     let (first, rest) = steps.split_first()?;
-    let StepKind::Attr(name) = &first.kind else { return None };
-    match nested.attributes.get(name) {
-        None => Some(first),
-        Some(a) => match &a.ty {
-            AttributeType::Nested(inner) => in_attributes(inner, rest),
-            AttributeType::Value(_) => None,
-        },
+    let StepKind::Attr(name) = &first.kind else { return in_value(&nested.object_type(), steps) };
+    match nested.attributes.get(name).map(|a| &a.ty) {
+        None => Some(Wrong { step: first, why: Why::NoSuchName(name) }),
+        Some(AttributeType::Nested(inner)) => in_attributes(inner, rest),
+        Some(AttributeType::Value(ty)) => in_value(ty, rest),
     }
+}
+
+/// The first step that no value of a type has; what follows a computed index or a splat depends on values.
+fn in_value<'s>(ty: &Type, steps: &'s [Step]) -> Option<Wrong<'s>> {
+    let mut value = Value::unknown(ty.clone());
+    for step in steps.iter().take_while(|step| is_fixed(step)) {
+        let part = match &step.kind {
+            StepKind::Attr(name) => ops::attribute(&value, name),
+            StepKind::LegacyIndex(i) => ops::index(&value, &Value::Number(Number::from(*i))),
+            StepKind::Index(key) => match &key.kind {
+                ExprKind::Literal(key) => ops::index(&value, key),
+                _ => return None,
+            },
+            StepKind::Splat { .. } => return None,
+        };
+        match part {
+            Ok(part) => value = part,
+            Err(e) => return Some(Wrong { step, why: Why::Refused(e) }),
+        }
+    }
+    None
 }
 
 /// Where the expressions of a node are written.
@@ -206,3 +274,6 @@ impl Program {
         self.problems.get(first..end).unwrap_or_default()
     }
 }
+
+#[cfg(test)]
+mod tests;
