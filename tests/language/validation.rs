@@ -143,7 +143,7 @@ output "not_fixed" {
         [
             "error main.tf:9,33-35 Unsupported attribute",
             "error main.tf:9,62-65 Invalid index",
-            "error main.tf:9,92-94 Unsupported attribute",
+            "error main.tf:9,93-95 Unsupported attribute",
             "error main.tf:12,40-42 Unsupported attribute",
             "error main.tf:12,68-70 Unsupported attribute",
         ]
@@ -417,7 +417,7 @@ variable "list" {
     );
     assert_eq!(
         found,
-        ["error main.tf:4,12-13 Invalid value for variable", "error main.tf:5,12-15 Invalid value for input variable"]
+        ["error main.tf:3,12-13 Invalid value for variable", "error main.tf:4,12-15 Invalid value for input variable"]
     );
 }
 
