@@ -27,6 +27,8 @@ pub struct ServerCapabilities {
     pub plan_destroy: bool,
     pub get_provider_schema_optional: bool,
     pub move_resource_state: bool,
+    /// Concurrent reads share calls of the API, and the provider limits those calls by itself (gpuform's own).
+    pub joins_reads: bool,
 }
 
 /// A block schema with the version of stored state that goes with it.

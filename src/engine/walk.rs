@@ -52,6 +52,9 @@ impl Phase {
     }
 }
 
+/// How many reads count as one operation where the provider joins reads into few calls of its API.
+const JOINED_READS: usize = 50;
+
 /// The summary for values that a `validation` block refuses.
 const VALIDATION_FAILED: &str = "Invalid value for variable";
 
@@ -80,6 +83,8 @@ pub struct Walk {
     pub operations: Semaphore,
     /// Ceiling for operations that are prepared: as many again may become durable while others have their turns.
     preparations: Semaphore,
+    /// Ceiling for reads by providers that join them.
+    joined_reads: Semaphore,
     /// Values of root variables given from outside.
     pub variables: BTreeMap<Str, Value>,
     /// What is wrong with given values that cannot be converted.
@@ -120,6 +125,7 @@ impl Walk {
             stop,
             operations: Semaphore::new(permits(parallelism)),
             preparations: Semaphore::new(permits(parallelism.saturating_mul(2))),
+            joined_reads: Semaphore::new(permits(parallelism.saturating_mul(JOINED_READS))),
             variables,
             unsuitable_variables: BTreeMap::new(),
             included,
@@ -169,6 +175,15 @@ impl Walk {
     /// Waits for a turn to call a provider process; the built-in provider needs none.
     pub async fn turn(&self, provider: &addr::Provider) -> Option<SemaphorePermit<'_>> {
         if provider.is_builtin() { None } else { self.operations.acquire().await.ok() }
+    }
+
+    /// Waits for a turn to read an object.
+    pub async fn turn_to_read(&self, configured: &Configured) -> Option<SemaphorePermit<'_>> {
+        if configured.provider.capabilities().joins_reads {
+            self.joined_reads.acquire().await.ok()
+        } else {
+            self.turn(&configured.addr.provider).await
+        }
     }
 
     /// Waits until an operation may be prepared whose turn comes soon.

@@ -37,6 +37,7 @@ impl Builtin {
                 plan_destroy: false,
                 get_provider_schema_optional: true,
                 move_resource_state: true,
+                joins_reads: false,
             },
             ..ProviderSchema::default()
         };

@@ -9,6 +9,7 @@ mod cloud;
 mod examples;
 mod faults;
 mod lost_answers;
+mod requests;
 mod resources;
 mod settings;
 mod terraform;

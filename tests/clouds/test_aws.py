@@ -236,6 +236,20 @@ class Limits(CloudTest):
         admin("POST", "throttle", {"service": "ec2", "rate_per_second": None})
         self.ec2.describe_vpcs()
 
+    def test_a_limit_of_calls_under_way(self):
+        admin("POST", "throttle", {"service": "ec2", "at_once": 1})
+        admin("POST", "faults", {"kind": "latency", "action": "DescribeVpcs", "seconds": 0.5})
+        admin("DELETE", "calls")
+        slow = threading.Thread(target=self.ec2.describe_vpcs)
+        slow.start()
+        while not admin("GET", "calls")["calls"]:
+            time.sleep(0.02)
+        self.refused("RequestLimitExceeded", self.ec2.describe_subnets)
+        slow.join()
+        self.ec2.describe_subnets()
+        self.assertEqual([call["at_once"] for call in admin("GET", "calls")["calls"]], [1, 2, 1])
+        admin("POST", "throttle", {"service": "ec2", "at_once": None})
+
 
 class Record(CloudTest):
     def test_calls_are_recorded_in_order_without_secrets(self):

@@ -2,9 +2,11 @@
 
 use crate::config::{Config, duration};
 use crate::ec2::capacity::NoRetry;
+use crate::ec2::reads::Reads;
 use crate::endpoint::{self, NameEndpoint, Patience};
 use crate::error::Answer;
 use crate::tags::Tags;
+use crate::throttle::{GivenUp, Throttle};
 use aws_config::default_provider::credentials::DefaultCredentialsChain;
 use aws_config::retry::RetryConfig;
 use aws_config::{BehaviorVersion, Region, SdkConfig};
@@ -17,6 +19,8 @@ use tokio::sync::OnceCell;
 /// Clients of the services, with what the provider block says.
 pub struct Aws {
     pub ec2: aws_sdk_ec2::Client,
+    /// Reads of EC2's objects, joined into few calls.
+    pub reads: Reads,
     pub s3: aws_sdk_s3::Client,
     pub iam: aws_sdk_iam::Client,
     pub sts: aws_sdk_sts::Client,
@@ -41,7 +45,7 @@ pub struct Identity {
 
 impl Aws {
     /// Loads the credentials by the usual chain, assumes roles, and checks who we are.
-    pub async fn connect(config: Config) -> Result<Aws> {
+    pub async fn connect(config: Config, setup: &Setup) -> Result<Aws> {
         let shared = load(&config).await?;
         let region = match shared.region() {
             Some(r) => r.to_string(),
@@ -66,7 +70,11 @@ impl Aws {
             ($service:ident, $field:ident, $name:literal) => {{
                 let given = config.endpoint(|e| &e.$field);
                 let named = given.is_some() || shared.endpoint_url().is_some() || endpoint::is_named($name);
-                let mut builder = $service::config::Builder::from(&shared).interceptor(NameEndpoint);
+                let throttle = Throttle::new($name, retries(&config), setup.cancel.clone());
+                let mut builder = $service::config::Builder::from(&shared)
+                    .http_client(throttle.client())
+                    .interceptor(NameEndpoint)
+                    .retry_classifier(GivenUp);
                 if named {
                     builder = builder.retry_classifier(Patience::default());
                 }
@@ -82,8 +90,10 @@ impl Aws {
         let list = |l: Option<&Attr<Set<String>>>| -> Vec<String> {
             l.and_then(Attr::get).map(|s| s.iter().cloned().collect()).unwrap_or_default()
         };
+        let ec2 = aws_sdk_ec2::Client::from_conf(builder!(aws_sdk_ec2, ec2, "ec2").retry_classifier(NoRetry).build());
         let aws = Aws {
-            ec2: aws_sdk_ec2::Client::from_conf(builder!(aws_sdk_ec2, ec2, "ec2").retry_classifier(NoRetry).build()),
+            reads: Reads::new(&ec2, config.refresh_instance_attributes.or_default()),
+            ec2,
             s3: aws_sdk_s3::Client::from_conf(s3.build()),
             iam: aws_sdk_iam::Client::from_conf(builder!(aws_sdk_iam, iam, "iam").build()),
             sts: aws_sdk_sts::Client::from_conf(builder!(aws_sdk_sts, sts, "sts").build()),
@@ -175,6 +185,11 @@ impl Aws {
     }
 }
 
+/// How often a call is made again.
+fn retries(config: &Config) -> u32 {
+    u32::try_from(config.max_retries.unwrap_or(25).clamp(0, 1000)).unwrap_or_default()
+}
+
 async fn load(config: &Config) -> Result<SdkConfig> {
     let mut loader = aws_config::defaults(BehaviorVersion::latest());
     if let Some(region) = config.region.cloned() {
@@ -202,7 +217,7 @@ async fn load(config: &Config) -> Result<SdkConfig> {
     } else if !config.access_key.is_known() && config.skip_metadata_api_check.as_deref() == Some("true") {
         loader = loader.credentials_provider(without_metadata(config).await?);
     }
-    let attempts = config.max_retries.unwrap_or(25).clamp(0, 1000) as u32 + 1;
+    let attempts = retries(config) + 1;
     let retries = match config.retry_mode.as_deref() {
         Some("adaptive") => RetryConfig::adaptive(),
         _ => RetryConfig::standard(),

@@ -26,9 +26,14 @@ pub struct Config {
     /// Paths of shared credentials files, instead of `~/.aws/credentials`.
     #[attr(optional)]
     pub shared_credentials_files: Attr<Vec<String>>,
-    /// How often a request is tried again when AWS is busy or cannot be reached. 25 unless given.
+    /// How often a request is tried again when AWS is busy (for four minutes at most) or cannot be reached. 25 unless
+    /// given.
     #[attr(optional, validate = range(0..=1000))]
     pub max_retries: Attr<i64>,
+    /// Read at every refresh what EC2 tells only about one instance at a time (the protections, the shutdown
+    /// behaviour), however many instances there are. Otherwise only for a few instances, and where it may have changed.
+    #[attr(optional)]
+    pub refresh_instance_attributes: Attr<bool>,
     /// How retries are timed: `standard` or `adaptive`.
     #[attr(optional, validate = one_of(["legacy", "standard", "adaptive"]))]
     pub retry_mode: Attr<String>,

@@ -68,6 +68,13 @@ fn causes<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn
 #[derive(Debug)]
 pub struct NotReached(String);
 
+impl NotReached {
+    /// `why` is the whole of what the user reads.
+    pub fn new(why: String) -> NotReached {
+        NotReached(why)
+    }
+}
+
 impl std::fmt::Display for NotReached {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.0)

@@ -2,6 +2,7 @@
 //! what the user reads.
 
 use crate::endpoint::NotReached;
+use crate::throttle::BUSY;
 use aws_smithy_runtime_api::client::result::{DispatchFailure, SdkError};
 use aws_smithy_types::error::display::DisplayErrorContext;
 use aws_smithy_types::error::metadata::ProvideErrorMetadata;
@@ -10,6 +11,10 @@ use std::error::Error as _;
 
 /// Codes that mean "there is no such object" without saying so in their name.
 const GONE: &[&str] = &["NoSuchEntity", "NoSuchBucket", "NoSuchKey", "404"];
+
+/// What is said of a call that was refused as one too many until the end.
+const GAVE_UP: &str = "The call was made again, fewer and fewer of them at a time, as often as max_retries says or for four \
+                       minutes. Something else may be using up the account's API rate.";
 
 /// Turns the answer of an SDK call into the provider's result.
 pub trait Answer<T> {
@@ -43,6 +48,10 @@ where
                 || code.ends_with("NotFound")
                 || code.ends_with("NotFoundException")
                 || (code == "ValidationError" && message.contains("not found"));
+            let message = match BUSY.contains(&code.as_str()) {
+                true => format!("{message} {GAVE_UP}"),
+                false => message.to_owned(),
+            };
             let error = if gone { Error::not_found(summary) } else { Error::new(summary) };
             error.detail(format!("{code}: {message}")).code(code)
         })
@@ -63,7 +72,7 @@ where
         SdkError::ConstructionFailure(_) => format!("The request could not be made: {}", DisplayErrorContext(e)),
         SdkError::TimeoutError(_) => "AWS did not answer in time.".into(),
         SdkError::DispatchFailure(d) => match d.as_connector_error() {
-            Some(c) if c.is_io() => c.source().map(ToString::to_string).unwrap_or_default(),
+            Some(c) if c.is_io() || not_reached(d) => c.source().map(ToString::to_string).unwrap_or_default(),
             Some(c) => format!("AWS could not be reached, or no credentials were found: {}", DisplayErrorContext(c)),
             None => "AWS could not be reached, or no credentials were found.".into(),
         },

@@ -15,6 +15,7 @@ mod policy;
 mod s3;
 mod sts;
 mod tags;
+mod throttle;
 
 use client::Aws;
 use config::Config;
@@ -29,9 +30,10 @@ impl gpuform_provider_sdk::Provider for Provider {
     type Client = Aws;
     const NAME: &'static str = "aws";
     const VERSION: &'static str = env!("CARGO_PKG_VERSION");
+    const JOINS_READS: bool = true;
 
-    async fn configure(&self, config: Config, _setup: &Setup) -> Result<Aws> {
-        Aws::connect(config).await
+    async fn configure(&self, config: Config, setup: &Setup) -> Result<Aws> {
+        Aws::connect(config, setup).await
     }
 
     fn validate(&self, config: &Config, problems: &mut Problems) {

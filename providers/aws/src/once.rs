@@ -27,9 +27,6 @@ const LOST: &[&str] = &[
     "ServiceUnavailable",
     "Unavailable",
 ];
-/// The request had no effect and should be repeated later.
-const BUSY: &[&str] =
-    &["RequestLimitExceeded", "Throttling", "ThrottlingException", "TooManyRequestsException", "SlowDown"];
 /// The tag is not allowed, or is one too many.
 const TAG_REFUSED: &[&str] = &[
     "UnauthorizedOperation",
@@ -104,11 +101,8 @@ where
 {
     let (lost, losses) = (AtomicBool::new(false), AtomicU32::new(0));
     let fewer_than = |most: u32| losses.load(Relaxed) < most;
-    let again = |e: &Error| {
-        e.has_code(BUSY)
-            || (e.has_code(LOST) && fewer_than(ATTEMPTS))
-            || (e.has_code(UNSENT) && fewer_than(UNSENT_ATTEMPTS))
-    };
+    let again =
+        |e: &Error| (e.has_code(LOST) && fewer_than(ATTEMPTS)) || (e.has_code(UNSENT) && fewer_than(UNSENT_ATTEMPTS));
     let lose = |_: &Error| {
         losses.fetch_add(1, Relaxed);
     };

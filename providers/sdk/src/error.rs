@@ -9,8 +9,10 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// Why an operation failed: what a user reads, and what a program decides on.
 ///
 /// Never put secrets into the texts: they end up in terminals and logs.
+#[derive(Clone)]
 pub struct Error(Box<Inner>);
 
+#[derive(Clone)]
 struct Inner {
     kind: ErrorKind,
     summary: String,

@@ -140,6 +140,7 @@
 //! - [`model`]: all field attributes. [`validate`] and [`suppress`]: what goes into them.
 //! - [`Attr`]: null, unknown, known. [`Set`]: lists without an order.
 //! - [`Resource`]: the operations and what they may rely on. [`DataSource`] and [`Provider`] likewise.
+//! - [`Batcher`]: one call of the API for many concurrent reads.
 //! - [`Context`]: client, client token, retries, waits, warnings, private data. [`Error`]: how to fail.
 //!
 //! # How values are planned
@@ -172,6 +173,7 @@
 //! error diagnostic, and the state as given.
 
 pub mod attr;
+pub mod batch;
 mod check;
 pub mod codec;
 pub mod context;
@@ -188,6 +190,7 @@ pub mod timeouts;
 pub mod validate;
 
 pub use attr::{Attr, Set};
+pub use batch::Batcher;
 pub use context::Context;
 pub use error::{Error, ErrorKind, Problems, Result};
 pub use gpuform_provider_sdk_derive::Model;
@@ -204,8 +207,8 @@ pub use timeouts::Timeouts;
 pub mod prelude {
     pub use crate::suppress::{case_insensitive, json_equal, zero_is_null};
     pub use crate::{
-        Attr, Context, DataSource, DataSourceEntry, Error, Function, Model, Plan, Problems, Provider, Resource,
-        ResourceEntry, Result, Set, Setup, Timeouts, Value, Wait, data_source, resource,
+        Attr, Batcher, Context, DataSource, DataSourceEntry, Error, Function, Model, Plan, Problems, Provider,
+        Resource, ResourceEntry, Result, Set, Setup, Timeouts, Value, Wait, data_source, resource,
     };
     pub use std::collections::BTreeMap;
 }

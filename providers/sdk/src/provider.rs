@@ -23,6 +23,11 @@ pub trait Provider: Send + Sync + 'static {
     /// The version that goes into logs.
     const VERSION: &'static str;
 
+    /// Whether concurrent reads share calls of the API ([`Batcher`](crate::Batcher)) and the client limits how many
+    /// calls are under way. gpuform then sends hundreds of reads at a time, whatever its `-parallelism`; Terraform sends
+    /// ten.
+    const JOINS_READS: bool = false;
+
     /// Makes the client from the configuration, whose values are all known: while they are not, the SDK plans without
     /// a client, and reads nothing.
     fn configure(&self, config: Self::Config, setup: &Setup) -> impl Future<Output = Result<Self::Client>> + Send;

@@ -200,9 +200,14 @@ fn interval(longest: Duration, round: u32) -> Duration {
     longest.min(longest / 10 * round.min(10))
 }
 
-/// Half to all of a pause that doubles with each attempt, chosen at random so that clients do not march in step.
 fn pause(attempt: u32) -> Duration {
-    let whole = FIRST_PAUSE.saturating_mul(1 << (attempt - 1).min(10)).min(LONGEST_PAUSE);
+    backoff(attempt, FIRST_PAUSE, LONGEST_PAUSE)
+}
+
+/// Half to all of a pause that doubles with each attempt (from 1), chosen at random so that clients do not march in
+/// step.
+pub fn backoff(attempt: u32, first: Duration, longest: Duration) -> Duration {
+    let whole = first.saturating_mul(1 << attempt.saturating_sub(1).min(10)).min(longest);
     let random = RandomState::new().hash_one(attempt) % 1000;
     whole / 2 + whole / 2 * u32::try_from(random).unwrap_or_default() / 1000
 }

@@ -180,6 +180,7 @@ impl From<v6::ServerCapabilities> for ServerCapabilities {
             plan_destroy: c.plan_destroy,
             get_provider_schema_optional: c.get_provider_schema_optional,
             move_resource_state: c.move_resource_state,
+            joins_reads: c.joins_reads,
         }
     }
 }
@@ -304,6 +305,7 @@ impl From<ServerCapabilities> for v6::ServerCapabilities {
             plan_destroy: c.plan_destroy,
             get_provider_schema_optional: c.get_provider_schema_optional,
             move_resource_state: c.move_resource_state,
+            joins_reads: c.joins_reads,
         }
     }
 }

@@ -175,7 +175,7 @@ impl Planner {
         walk.events.event(Event::RefreshStart { addr, deposed, id: id.clone() });
         let current = value.unmark_deep(&mut Marks::default());
         let response = {
-            let _turn = walk.turn(&configured.addr.provider).await;
+            let _turn = walk.turn_to_read(configured).await;
             let request = ReadRequest {
                 type_name: &info.name,
                 current: current.clone(),

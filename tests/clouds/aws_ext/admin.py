@@ -110,12 +110,17 @@ class Admin:
         return {"quotas": LIMITS.quotas}
 
     def set_rate(self, _query, document):
-        rate = document.get("rate_per_second")
+        service, rate, at_once = document["service"], document.get("rate_per_second"), document.get("at_once")
         if rate is None:
-            LIMITS.rates.pop(document["service"], None)
+            LIMITS.rates.pop(service, None)
         else:
-            LIMITS.rates[document["service"]] = Bucket(float(rate))
-        return {"rates": {service: bucket.rate for service, bucket in LIMITS.rates.items()}}
+            LIMITS.rates[service] = Bucket(float(rate))
+        if at_once is None:
+            LIMITS.at_once.pop(service, None)
+        else:
+            LIMITS.at_once[service] = int(at_once)
+        rates = {service: bucket.rate for service, bucket in LIMITS.rates.items()}
+        return {"rates": rates, "at_once": LIMITS.at_once}
 
     def interrupt_spot(self, _query, document):
         region = document.get("region", "us-east-1")

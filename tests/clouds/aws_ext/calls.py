@@ -144,8 +144,8 @@ class CallLog:
         self.entries = deque(maxlen=LONGEST_LOG)
         self.counts = Counter()
 
-    def begin(self, call):
-        """Adds `call` and returns its entry, to be completed by `finish`."""
+    def begin(self, call, at_once):
+        """Adds `call`, one of `at_once` of its service under way; returns its entry, to be completed by `finish`."""
         with self.lock:
             self.sequence += 1
             entry = {
@@ -155,6 +155,7 @@ class CallLog:
                 "action": call.action,
                 "region": call.region,
                 "params": call.shown_params(),
+                "at_once": at_once,
                 "status": None,
                 "error": None,
                 "request_id": None,

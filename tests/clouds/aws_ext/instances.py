@@ -54,7 +54,7 @@ class Instance(moto_instances.Instance):
             for interface in self.nics.values():
                 interface.start()
             self._reason, self.state_reason = "", StateReason()
-            self.launch_time = utcnow()
+            self.launch_time = utcnow().replace(microsecond=0)
             self.enter("pending")
         elif previous.name not in ("pending", "running"):
             raise incorrect_state(self, "started")

@@ -61,7 +61,9 @@ class LaunchBackend:
             **plan.moto_arguments(),
             **passed_on,
         )
+        launched = reservation.instances[0].launch_time.replace(microsecond=0)
         for instance in reservation.instances:
+            instance.launch_time = launched
             plan.furnish(instance)
         if plan.reservation is None:
             LIMITS.take(plan.instance_type, plan.zone, plan.count)

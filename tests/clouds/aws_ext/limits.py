@@ -7,6 +7,7 @@ middleware asks for throttling.
 import re
 import threading
 import time
+from collections import Counter
 
 from moto.ec2.exceptions import EC2ClientError
 
@@ -77,6 +78,8 @@ class Bucket:
 class Limits:
     def __init__(self):
         self.lock = threading.Lock()
+        #: calls under way, by service
+        self.under_way = Counter()
         self.clear()
 
     def clear(self):
@@ -85,12 +88,24 @@ class Limits:
         #: vCPUs by quota code
         self.quotas = {}
         self.rates = {}
+        #: calls that may be under way, by service
+        self.at_once = {}
 
-    def throttled(self, call):
-        """(status, code, message) when the call exceeds its service's rate, else None."""
+    def begins(self, service):
+        """Counts a call as under way; returns how many of its service are, with it."""
         with self.lock:
-            bucket = self.rates.get(call.service)
-            if bucket is None or bucket.take():
+            self.under_way[service] += 1
+            return self.under_way[service]
+
+    def ends(self, service):
+        with self.lock:
+            self.under_way[service] -= 1
+
+    def throttled(self, call, at_once):
+        """(status, code, message) when the call exceeds its service's rate or number, else None."""
+        with self.lock:
+            most, bucket = self.at_once.get(call.service), self.rates.get(call.service)
+            if (most is None or at_once <= most) and (bucket is None or bucket.take()):
                 return None
         return THROTTLED.get(call.service, THROTTLED_ELSEWHERE)
 

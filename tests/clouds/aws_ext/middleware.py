@@ -45,7 +45,13 @@ class Middleware:
     def answer(self, environ):
         """Answers an AWS call, with its faults. Raises `Dropped` after closing the connection."""
         call = read_call(environ)
-        entry = self.log.begin(call)
+        entry = self.log.begin(call, LIMITS.begins(call.service))
+        try:
+            return self.serve(environ, call, entry)
+        finally:
+            LIMITS.ends(call.service)
+
+    def serve(self, environ, call, entry):
         request_id = str(uuid.uuid4())
         for fault in self.apply(entry, call, "latency"):
             time.sleep(fault.seconds)
@@ -75,7 +81,7 @@ class Middleware:
 
     def refusal(self, entry, call, concerning, request_id):
         """The error with which the call is refused before moto sees it, if any."""
-        throttled = LIMITS.throttled(call)
+        throttled = LIMITS.throttled(call, entry["at_once"])
         if throttled:
             return error_answer(call, *throttled, request_id)
         for fault in self.apply(entry, call, "error"):

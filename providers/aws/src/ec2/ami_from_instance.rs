@@ -355,11 +355,8 @@ async fn deprecate(aws: &Aws, id: &str, time: Option<&str>) -> Result<()> {
 }
 
 async fn find(aws: &Aws, id: &str) -> Result<Option<Image>> {
-    let answer = aws.ec2.describe_images().image_ids(id).include_deprecated(true).send().await;
-    match answer.or_fail("Reading the image") {
-        Ok(answer) => {
-            Ok(answer.images().first().filter(|i| !i.state().is_some_and(|s| s.as_str() == "deregistered")).cloned())
-        }
+    match aws.reads.images.get(id).await {
+        Ok(image) => Ok(image.filter(|i| !i.state().is_some_and(|s| s.as_str() == "deregistered"))),
         Err(e) if e.has_code(&["InvalidAMIID.Unavailable"]) => Ok(None),
         Err(e) => Err(e),
     }

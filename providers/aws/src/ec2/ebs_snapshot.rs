@@ -168,8 +168,7 @@ async fn lookup(aws: &Aws, token: &str) -> Result<Option<String>> {
 }
 
 async fn find(aws: &Aws, id: &str) -> Result<Option<Snapshot>> {
-    let answer = aws.ec2.describe_snapshots().snapshot_ids(id).send().await.or_fail("Reading the snapshot")?;
-    Ok(answer.snapshots().first().cloned())
+    aws.reads.snapshots.get(id).await
 }
 
 async fn state(aws: &Aws, id: &str) -> Result<Option<(String, ())>> {

@@ -212,8 +212,7 @@ impl EbsVolume {
 
 /// The volume with this ID, unless it is being deleted.
 pub async fn find(aws: &Aws, id: &str) -> Result<Option<Volume>> {
-    let answer = aws.ec2.describe_volumes().volume_ids(id).send().await.or_fail("Reading the volume")?;
-    let volume = answer.volumes().first().cloned();
+    let volume = aws.reads.volumes.get(id).await?;
     Ok(volume.filter(|v| !v.state().is_some_and(|s| matches!(s.as_str(), "deleting" | "deleted"))))
 }
 
@@ -227,9 +226,7 @@ pub async fn wait_until_modified(ctx: &Context<Aws>, id: &str) -> Result<()> {
     let wait = Wait::until("modification of the volume", &["optimizing", "completed"]).pending(&["modifying"]);
     let wait = wait.every(Duration::from_secs(3));
     ctx.wait_for(&wait, || async {
-        let answer = ctx.client().ec2.describe_volumes_modifications().volume_ids(id).send().await;
-        let answer = answer.or_fail("Reading the volume's modification")?;
-        let Some(change) = answer.volumes_modifications().last() else { return Ok(None) };
+        let Some(change) = ctx.client().reads.volume_modifications.all(id).await?.pop() else { return Ok(None) };
         let state = change.modification_state().map(VolumeModificationState::as_str).unwrap_or_default();
         if state == "failed" {
             let why = change.status_message().unwrap_or("AWS gave no further explanation.");
@@ -248,9 +245,8 @@ async fn final_snapshot(volume: &EbsVolume, ctx: &Context<Aws>, id: &str) -> Res
     let snapshot = made.snapshot_id().unwrap_or_default().to_owned();
     let wait = Wait::until("final snapshot", &["completed"]).pending(&["pending"]).every(Duration::from_secs(10));
     ctx.wait_for(&wait, || async {
-        let answer = aws.ec2.describe_snapshots().snapshot_ids(&snapshot).send().await;
-        let answer = answer.or_fail("Reading the final snapshot")?;
-        let state = answer.snapshots().first().and_then(|s| s.state()).map(SnapshotState::as_str);
+        let made = aws.reads.snapshots.get(&snapshot).await?;
+        let state = made.as_ref().and_then(|s| s.state()).map(SnapshotState::as_str);
         Ok(state.map(|s| (s.to_owned(), ())))
     })
     .await

@@ -212,8 +212,7 @@ async fn lookup(aws: &Aws, token: &str) -> Result<Option<String>> {
 }
 
 async fn find(aws: &Aws, id: &str) -> Result<Option<Address>> {
-    let answer = aws.ec2.describe_addresses().allocation_ids(id).send().await;
-    Ok(answer.or_fail("Reading the address")?.addresses().first().cloned())
+    aws.reads.addresses.get(id).await
 }
 
 /// `ec2-192-0-2-1.compute-1.amazonaws.com` of a public, `ip-10-0-0-1.ec2.internal` of a private address.

@@ -112,8 +112,7 @@ async fn lookup(aws: &Aws, token: &str) -> Result<Option<String>> {
 }
 
 async fn find(aws: &Aws, id: &str) -> Result<Option<Found>> {
-    let answer = aws.ec2.describe_internet_gateways().internet_gateway_ids(id).send().await;
-    Ok(answer.or_fail("Reading the internet gateway")?.internet_gateways().first().cloned())
+    aws.reads.internet_gateways.get(id).await
 }
 
 /// Attaches the gateway; attaching it again to the same VPC is no error.

@@ -130,12 +130,7 @@ impl KeyPair {
 }
 
 async fn find(aws: &Aws, name: &str) -> Result<Option<KeyPairInfo>> {
-    let answer = aws.ec2.describe_key_pairs().key_names(name).include_public_key(true).send().await;
-    match answer.or_fail("Reading the key pair") {
-        Ok(answer) => Ok(answer.key_pairs().first().cloned()),
-        Err(e) if e.is_not_found() => Ok(None),
-        Err(e) => Err(e),
-    }
+    aws.reads.key_pairs.get(name).await
 }
 
 /// Kind and key without the comment.

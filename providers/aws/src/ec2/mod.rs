@@ -19,6 +19,7 @@ pub mod network_acl;
 pub mod offerings_data;
 mod permissions;
 pub mod placement_group;
+pub mod reads;
 pub mod requirements;
 mod reservation;
 pub mod route;

@@ -170,8 +170,7 @@ impl NatGateway {
 }
 
 async fn find(aws: &Aws, id: &str) -> Result<Option<Found>> {
-    let answer = aws.ec2.describe_nat_gateways().nat_gateway_ids(id).send().await.or_fail("Reading the NAT gateway")?;
-    Ok(answer.nat_gateways().first().cloned())
+    aws.reads.nat_gateways.get(id).await
 }
 
 fn status(gateway: &Found) -> String {

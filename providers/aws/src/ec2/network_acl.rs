@@ -391,15 +391,12 @@ async fn replace_acl(aws: &Aws, id: &str, subnet: &str) -> Result<()> {
 }
 
 async fn default_acl(aws: &Aws, vpc: &str) -> Result<String> {
-    let request = aws.ec2.describe_network_acls().filters(filter("vpc-id", vpc)).filters(filter("default", "true"));
-    let answer = request.send().await.or_fail("Reading the VPC's default network ACL")?;
-    let id = answer.network_acls().first().and_then(|a| a.network_acl_id());
-    id.map(str::to_owned).ok_or_else(|| Error::not_found("The VPC has no default network ACL"))
+    let acl = aws.reads.vpc_acls.get(vpc).await?;
+    acl.and_then(|a| a.network_acl_id).ok_or_else(|| Error::not_found("The VPC has no default network ACL"))
 }
 
 async fn find(aws: &Aws, id: &str) -> Result<Option<Found>> {
-    let answer = aws.ec2.describe_network_acls().network_acl_ids(id).send().await.or_fail("Reading the network ACL")?;
-    Ok(answer.network_acls().first().cloned())
+    aws.reads.network_acls.get(id).await
 }
 
 async fn state(aws: &Aws, id: &str) -> Result<Option<(String, ())>> {

@@ -1,7 +1,7 @@
 //! `aws_placement_group`. API: CreatePlacementGroup, DescribePlacementGroups, DeletePlacementGroup.
 
 use crate::client::Aws;
-use crate::ec2::util::{choice, filter};
+use crate::ec2::util::choice;
 use crate::error::Answer;
 use crate::tags::{self, Tags};
 use aws_sdk_ec2::types::{PlacementGroup as Found, PlacementGroupState, ResourceType};
@@ -141,10 +141,7 @@ impl PlacementGroup {
 }
 
 async fn find(aws: &Aws, name: &str) -> Result<Option<Found>> {
-    // By filter: asking for a name that does not exist is an error of its own kind.
-    let answer = aws.ec2.describe_placement_groups().filters(filter("group-name", name)).send().await;
-    let answer = answer.or_fail("Reading the placement group")?;
-    let found = answer.placement_groups().first().cloned();
+    let found = aws.reads.placement_groups.get(name).await?;
     Ok(found.filter(|g| g.state() != Some(&PlacementGroupState::Deleted)))
 }
 

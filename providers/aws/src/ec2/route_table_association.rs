@@ -2,7 +2,6 @@
 //! DescribeRouteTables.
 
 use super::net::filled;
-use super::util::filter;
 use crate::client::Aws;
 use crate::error::Answer;
 use aws_sdk_ec2::types::RouteTableAssociation as Found;
@@ -135,11 +134,7 @@ impl RouteTableAssociation {
 }
 
 async fn find(aws: &Aws, id: &str) -> Result<Option<Found>> {
-    let filter = filter("association.route-table-association-id", id);
-    let answer = aws.ec2.describe_route_tables().filters(filter).send().await;
-    let answer = answer.or_fail("Reading the route table association")?;
-    let mut all = answer.route_tables().iter().flat_map(|t| t.associations());
-    Ok(all.find(|a| a.route_table_association_id() == Some(id)).cloned())
+    aws.reads.associations.get(id).await
 }
 
 async fn settled(ctx: &Context<Aws>, id: &str) -> Result<()> {

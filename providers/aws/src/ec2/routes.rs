@@ -192,8 +192,7 @@ pub async fn find(aws: &Aws, table: &str, destination: &Destination) -> Result<O
 }
 
 pub async fn find_table(aws: &Aws, id: &str) -> Result<Option<RouteTable>> {
-    let answer = aws.ec2.describe_route_tables().route_table_ids(id).send().await.or_fail("Reading the route table")?;
-    Ok(answer.route_tables().first().cloned())
+    aws.reads.route_tables.get(id).await
 }
 
 async fn leads(aws: &Aws, table: &str, destination: &Destination, target: &Target) -> Result<bool> {

@@ -308,8 +308,7 @@ async fn describe(aws: &Aws, id: &str, direction: Direction, renamed: &[&Permiss
 }
 
 async fn find(aws: &Aws, id: &str) -> Result<Option<Found>> {
-    let answer = aws.ec2.describe_security_groups().group_ids(id).send().await.or_fail("Reading the security group")?;
-    Ok(answer.security_groups().first().cloned())
+    aws.reads.security_groups.get(id).await
 }
 
 async fn state(aws: &Aws, id: &str) -> Result<Option<(String, Found)>> {

@@ -300,11 +300,7 @@ async fn modify(aws: &Aws, group: &str, id: &str, terms: &Terms) -> Result<()> {
 }
 
 async fn find(aws: &Aws, id: &str) -> Result<Option<SecurityGroupRule>> {
-    let answer = aws.ec2.describe_security_group_rules().security_group_rule_ids(id).send().await;
-    match answer.or_fail("Reading the security group rule") {
-        Err(e) if e.has_code(&["InvalidSecurityGroupRuleId.NotFound", "InvalidGroup.NotFound"]) => Ok(None),
-        other => Ok(other?.security_group_rules().first().cloned()),
-    }
+    aws.reads.security_group_rules.get(id).await
 }
 
 /// The rule of the group that is for the same traffic; there is one at most.

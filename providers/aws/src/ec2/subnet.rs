@@ -267,8 +267,7 @@ impl Subnet {
 }
 
 async fn find(aws: &Aws, id: &str) -> Result<Option<Found>> {
-    let answer = aws.ec2.describe_subnets().subnet_ids(id).send().await.or_fail("Reading the subnet")?;
-    Ok(answer.subnets().first().cloned())
+    aws.reads.subnets.get(id).await
 }
 
 async fn state(aws: &Aws, id: &str) -> Result<Option<(String, ())>> {

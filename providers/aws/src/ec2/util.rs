@@ -22,6 +22,11 @@ pub fn filter(name: &str, value: impl Into<String>) -> Filter {
     Filter::builder().name(name).values(value).build()
 }
 
+/// A filter of a Describe call that any of the values passes.
+pub fn values(name: &str, values: Vec<String>) -> Filter {
+    Filter::builder().name(name).set_values(Some(values)).build()
+}
+
 /// Takes a flag that the API reports; `false` leaves an argument that nobody wrote as it is.
 pub fn refresh_flag(attr: &mut Attr<bool>, found: bool) {
     if found || !attr.is_null() {

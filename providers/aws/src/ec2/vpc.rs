@@ -4,7 +4,7 @@ use crate::client::Aws;
 use crate::error::Answer;
 use crate::once;
 use crate::tags::{self, Tags};
-use aws_sdk_ec2::types::{AttributeBooleanValue, Filter, ResourceType, Tenancy, VpcAttributeName};
+use aws_sdk_ec2::types::{AttributeBooleanValue, ResourceType, Tenancy, VpcAttributeName};
 use gpuform_provider_sdk::prelude::*;
 
 /// A virtual private cloud.
@@ -109,27 +109,24 @@ impl Resource for Vpc {
         };
         self.ipv6_cidr_block.set(ipv6.and_then(|a| a.ipv6_cidr_block()).unwrap_or_default());
         self.ipv6_association_id.set(ipv6.and_then(|a| a.association_id()).unwrap_or_default());
-        self.enable_dns_support.set(attribute(aws, &id, VpcAttributeName::EnableDnsSupport).await?);
-        self.enable_dns_hostnames.set(attribute(aws, &id, VpcAttributeName::EnableDnsHostnames).await?);
-        self.enable_network_address_usage_metrics
-            .set(attribute(aws, &id, VpcAttributeName::EnableNetworkAddressUsageMetrics).await?);
-        let of_vpc = || Filter::builder().name("vpc-id").values(&id).build();
-        let default = || Filter::builder().name("default").values("true").build();
-        let acls = aws.ec2.describe_network_acls().filters(of_vpc()).filters(default()).send().await;
-        let acls = acls.or_fail("Reading the VPC's network ACLs")?;
-        self.default_network_acl_id.set(first(acls.network_acls().iter().map(|a| a.network_acl_id())));
-        let main = Filter::builder().name("association.main").values("true").build();
-        let tables = aws.ec2.describe_route_tables().filters(of_vpc()).filters(main).send().await;
-        let tables = tables.or_fail("Reading the VPC's route tables")?;
-        let table = first(tables.route_tables().iter().map(|t| t.route_table_id()));
+        let (support, hostnames, metrics, acl, table, group) = tokio::try_join!(
+            attribute(aws, &id, VpcAttributeName::EnableDnsSupport),
+            attribute(aws, &id, VpcAttributeName::EnableDnsHostnames),
+            attribute(aws, &id, VpcAttributeName::EnableNetworkAddressUsageMetrics),
+            aws.reads.vpc_acls.get(&id),
+            aws.reads.vpc_tables.get(&id),
+            aws.reads.vpc_groups.get(&id),
+        )?;
+        self.enable_dns_support.set(support);
+        self.enable_dns_hostnames.set(hostnames);
+        self.enable_network_address_usage_metrics.set(metrics);
+        self.default_network_acl_id.set(acl.and_then(|a| a.network_acl_id).unwrap_or_default());
+        let table = table.and_then(|t| t.route_table_id).unwrap_or_default();
         self.main_route_table_id.set(table.clone());
         if !self.default_route_table_id.is_known() {
             self.default_route_table_id.set(table);
         }
-        let name = Filter::builder().name("group-name").values("default").build();
-        let groups = aws.ec2.describe_security_groups().filters(of_vpc()).filters(name).send().await;
-        let groups = groups.or_fail("Reading the VPC's security groups")?;
-        self.default_security_group_id.set(first(groups.security_groups().iter().map(|g| g.group_id())));
+        self.default_security_group_id.set(group.and_then(|g| g.group_id).unwrap_or_default());
         tags::refresh(tags::from_ec2(vpc.tags()), &mut self.tags, &mut self.tags_all, aws);
         Ok(Some(self))
     }
@@ -204,8 +201,7 @@ async fn lookup(aws: &Aws, token: &str) -> Result<Option<String>> {
 }
 
 async fn find(aws: &Aws, id: &str) -> Result<Option<aws_sdk_ec2::types::Vpc>> {
-    let answer = aws.ec2.describe_vpcs().vpc_ids(id).send().await.or_fail("Reading the VPC")?;
-    Ok(answer.vpcs().first().cloned())
+    aws.reads.vpcs.get(id).await
 }
 
 async fn state(aws: &Aws, id: &str) -> Result<Option<(String, ())>> {
@@ -231,8 +227,4 @@ pub async fn attribute(aws: &Aws, id: &str, name: VpcAttributeName) -> Result<bo
     let value =
         answer.enable_dns_hostnames().or(answer.enable_dns_support()).or(answer.enable_network_address_usage_metrics());
     Ok(value.and_then(|v| v.value()).unwrap_or_default())
-}
-
-fn first<'a>(mut ids: impl Iterator<Item = Option<&'a str>>) -> String {
-    ids.next().flatten().unwrap_or_default().to_owned()
 }

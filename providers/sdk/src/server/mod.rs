@@ -61,6 +61,9 @@ type BoxError = Box<dyn std::error::Error + Send + Sync>;
 /// Large schemas and states are a matter of the tool's, not of a limit here.
 const LARGEST_MESSAGE: usize = usize::MAX;
 
+/// How many calls the tool may have under way; more of them wait on its side.
+const MOST_CALLS: u32 = 4096;
+
 async fn run<P: Provider>(provider: P, start: Start) -> Result<(), BoxError> {
     let socket = handshake::Socket::create()?;
     let listener = UnixListener::bind(socket.path())?;
@@ -77,6 +80,8 @@ async fn run<P: Provider>(provider: P, start: Start) -> Result<(), BoxError> {
         .max_decoding_message_size(LARGEST_MESSAGE)
         .max_encoding_message_size(LARGEST_MESSAGE);
     let serving = tonic::transport::Server::builder()
+        // By default 200; more reads than that may be under way.
+        .max_concurrent_streams(MOST_CALLS)
         .initial_stream_window_size(1 << 20)
         .initial_connection_window_size(4 << 20)
         .add_service(protocol)

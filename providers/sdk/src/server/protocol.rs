@@ -26,10 +26,14 @@ pub(super) struct Server<P: Provider> {
     cancel: CancellationToken,
 }
 
-const CAPABILITIES: ServerCapabilities =
-    ServerCapabilities { plan_destroy: false, get_provider_schema_optional: true, move_resource_state: false };
-
 impl<P: Provider> Server<P> {
+    const CAPABILITIES: ServerCapabilities = ServerCapabilities {
+        plan_destroy: false,
+        get_provider_schema_optional: true,
+        move_resource_state: false,
+        joins_reads: P::JOINS_READS,
+    };
+
     pub(super) fn new(provider: P) -> Server<P> {
         Server {
             resources: provider.resources().into_iter().map(|e| (e.name, e.runner)).collect(),
@@ -48,7 +52,7 @@ impl<P: Provider> Server<P> {
             resources: self.resources.iter().map(|(n, r)| (Str::from(*n), r.object().schema(r.version()))).collect(),
             data_sources: self.data_sources.iter().map(|(n, d)| (Str::from(*n), d.object().schema(0))).collect(),
             functions: self.functions.iter().map(|(n, f)| (Str::from(*n), Arc::new(f.signature.clone()))).collect(),
-            capabilities: CAPABILITIES,
+            capabilities: Self::CAPABILITIES,
             ..ProviderSchema::default()
         }
     }
@@ -249,7 +253,7 @@ impl<P: Provider> v6::provider_server::Provider for Server<P> {
         use v6::get_metadata::{DataSourceMetadata, FunctionMetadata, ResourceMetadata};
         let named = |n: &&str| (*n).to_owned();
         Ok(Response::new(v6::get_metadata::Response {
-            server_capabilities: Some(CAPABILITIES.into()),
+            server_capabilities: Some(Self::CAPABILITIES.into()),
             resources: self.resources.keys().map(|n| ResourceMetadata { type_name: named(n) }).collect(),
             data_sources: self.data_sources.keys().map(|n| DataSourceMetadata { type_name: named(n) }).collect(),
             functions: self.functions.keys().map(|n| FunctionMetadata { name: named(n) }).collect(),

@@ -324,7 +324,7 @@ async fn with_machine_stopped(plan: &Instance, prior: &Instance, ctx: &Context<A
         };
         return Err(capacity::explain(aws, e, wanted).await);
     }
-    launch::wait_until_running(ctx, id).await
+    launch::wait_until_running(ctx, id).await.map(drop)
 }
 
 /// Stops the instance, if it runs, and waits until it is stopped.

@@ -1,7 +1,7 @@
 //! Makes an instance: RunInstances with the client token, so that a repeated launch makes one instance, then waits
 //! until it runs and sets what a launch cannot.
 
-use super::{Instance, blocks, find, state_name};
+use super::{Instance, attributes, blocks, find, state_name};
 use crate::client::Aws;
 use crate::ec2::capacity::{self, Wanted};
 use crate::ec2::reservation::CapacityReservation;
@@ -37,9 +37,11 @@ pub async fn launch(plan: &mut Instance, ctx: &Context<Aws>) -> Result<()> {
         return Err(Error::new("Launching the instance failed").detail("AWS returned no instance."));
     };
     plan.id.set(id.clone());
-    wait_until_running(ctx, &id).await?;
+    let running = wait_until_running(ctx, &id).await?;
     if plan.launch_template.is_some() {
-        keep_inherited_tags(plan, ctx, &id).await?;
+        keep_inherited_tags(plan, ctx, &running)?;
+    } else {
+        attributes::of_launch(plan, &running, ctx)?;
     }
     if plan.source_dest_check == false {
         super::change::set_source_dest_check(aws, &id, false).await?;
@@ -53,8 +55,7 @@ pub async fn launch(plan: &mut Instance, ctx: &Context<Aws>) -> Result<()> {
 }
 
 /// Remembers the tags that came from the launch template.
-async fn keep_inherited_tags(plan: &Instance, ctx: &Context<Aws>, id: &str) -> Result<()> {
-    let Some(found) = find(ctx.client(), id).await? else { return Ok(()) };
+fn keep_inherited_tags(plan: &Instance, ctx: &Context<Aws>, found: &ec2::Instance) -> Result<()> {
     let mut inherited = tags::from_ec2(found.tags());
     let ours = plan.tags_all.or_default();
     inherited.retain(|key, _| !ours.contains_key(key) && !ctx.client().ignores_tag(key));
@@ -75,12 +76,11 @@ async fn refused(plan: &Instance, aws: &Aws, error: Error) -> Error {
 }
 
 async fn zone_of(aws: &Aws, subnet: &str) -> Option<String> {
-    let answer = aws.ec2.describe_subnets().subnet_ids(subnet).send().await.ok()?;
-    answer.subnets().first().and_then(|s| s.availability_zone()).map(str::to_owned)
+    aws.reads.subnets.get(subnet).await.ok()??.availability_zone
 }
 
 /// Waits until the instance runs. One that ends instead is an error with the reason that AWS gives.
-pub async fn wait_until_running(ctx: &Context<Aws>, id: &str) -> Result<()> {
+pub async fn wait_until_running(ctx: &Context<Aws>, id: &str) -> Result<ec2::Instance> {
     let wait = Wait::until("instance", &["running"]).pending(&["pending", "stopped"]).every(Duration::from_secs(3));
     ctx.wait_for(&wait, || async {
         let Some(found) = find(ctx.client(), id).await? else { return Ok(None) };
@@ -93,7 +93,7 @@ pub async fn wait_until_running(ctx: &Context<Aws>, id: &str) -> Result<()> {
                 .detail(format!("{code}: {message}"))
                 .code(code));
         }
-        Ok(Some((state.to_owned(), ())))
+        Ok(Some((state.to_owned(), found)))
     })
     .await
 }
@@ -380,9 +380,8 @@ async fn root_device(plan: &Instance, aws: &Aws) -> Result<String> {
         (None, Some(template)) => image_of_template(template, aws).await?,
         (None, None) => return Err(Error::new("No image").detail("Neither ami nor launch_template is given.")),
     };
-    let answer = aws.ec2.describe_images().image_ids(&image).send().await.or_fail("Reading the image")?;
-    let device = answer.images().first().and_then(|i| i.root_device_name());
-    device.map(str::to_owned).ok_or_else(|| {
+    let device = aws.reads.images.get(&image).await?.and_then(|i| i.root_device_name);
+    device.ok_or_else(|| {
         Error::new("The image has no root device").detail(format!("{image} cannot have a root_block_device.")).at("ami")
     })
 }

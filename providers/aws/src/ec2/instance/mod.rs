@@ -1,6 +1,7 @@
 //! `aws_instance`. `blocks.rs` has its blocks, `launch.rs` makes one (RunInstances), `read.rs` brings the state up to
 //! date, `change.rs` updates in place, here are its arguments, its plan and its end.
 
+mod attributes;
 mod blocks;
 mod change;
 mod launch;
@@ -216,9 +217,10 @@ impl Resource for Instance {
 
     async fn read(mut self, ctx: &Context<Aws>) -> Result<Option<Self>> {
         let id = self.id.require("id")?.clone();
+        ctx.client().reads.sees_instance(&id);
         let Some(found) = find(ctx.client(), &id).await?.filter(|i| !ended(i)) else { return Ok(None) };
         let inherited: Tags = ctx.private(INHERITED_TAGS).unwrap_or_default();
-        read::refresh(&mut self, &found, &inherited, ctx.client()).await?;
+        read::refresh(&mut self, &found, &inherited, ctx).await?;
         Ok(Some(self))
     }
 
@@ -308,7 +310,7 @@ impl Resource for Instance {
         let Some(found) = instances.find(|i| !ended(i)) else { return Ok(None) };
         let mut state = self.clone();
         state.id.set(found.instance_id().unwrap_or_default());
-        read::refresh(&mut state, found, &Tags::new(), aws).await?;
+        read::refresh(&mut state, found, &Tags::new(), ctx).await?;
         Ok(Some(state))
     }
 }
@@ -323,8 +325,7 @@ pub async fn wait_until_attachable(ctx: &Context<Aws>, id: &str) -> Result<()> {
 
 /// The instance with this ID, in whatever state.
 async fn find(aws: &Aws, id: &str) -> Result<Option<Found>> {
-    let answer = aws.ec2.describe_instances().instance_ids(id).send().await.or_fail("Reading the instance")?;
-    Ok(answer.reservations().iter().flat_map(|r| r.instances()).next().cloned())
+    aws.reads.instances.get(id).await
 }
 
 fn state_name(instance: &Found) -> &str {

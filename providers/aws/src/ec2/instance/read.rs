@@ -1,24 +1,25 @@
 //! Brings the state of an instance up to date with what AWS reports. What AWS never reports (ephemeral devices, the
 //! launch template's version as written) stays as it is.
 
+use super::attributes::Attributes;
 use super::{Instance, blocks::*, is_spot, launch, state_name};
 use crate::client::Aws;
 use crate::ec2::reservation::CapacityReservation;
-use crate::ec2::util::{filter, refresh_key, render_time};
-use crate::error::Answer;
+use crate::ec2::util::{refresh_key, render_time};
 use crate::tags::{self, Tags};
-use aws_sdk_ec2::types::{self as ec2, Instance as Found, InstanceAttributeName};
+use aws_sdk_ec2::types::{self as ec2, Instance as Found};
 use gpuform_provider_sdk::prelude::*;
 
 /// Takes all that AWS reports about `found` into the state. Tags that are `inherited` from the launch template are left
 /// out as long as they keep their value and nobody wrote their key.
-pub async fn refresh(state: &mut Instance, found: &Found, inherited: &Tags, aws: &Aws) -> Result<()> {
+pub async fn refresh(state: &mut Instance, found: &Found, inherited: &Tags, ctx: &Context<Aws>) -> Result<()> {
+    let aws = ctx.client();
     let id = found.instance_id().unwrap_or_default();
     // After a create the plan says what was asked for; after an import there is nothing yet.
     let imported = state.ami.is_null() && state.launch_template.is_none();
     let text = |t: Option<&str>| t.unwrap_or_default().to_owned();
     let (attributes, volumes, spot, vpc) = tokio::try_join!(
-        Attributes::get(aws, found),
+        Attributes::read(state, found, ctx),
         volumes(aws, found),
         spot_request(aws, found),
         aws.default_vpc(),
@@ -252,44 +253,32 @@ async fn name_template(state: &mut Instance, aws: &Aws) -> Result<()> {
     if block.id.is_known() && block.name.is_known() {
         return Ok(());
     }
-    let request = aws.ec2.describe_launch_templates();
-    let request = match (block.id.as_deref(), block.name.as_deref()) {
-        (Some(id), _) => request.launch_template_ids(id),
-        (None, Some(name)) => request.launch_template_names(name),
+    let found = match (block.id.as_deref(), block.name.as_deref()) {
+        (Some(id), _) => aws.reads.launch_templates.get(id).await,
+        (None, Some(name)) => aws.reads.launch_template_names.get(name).await,
         (None, None) => return Ok(()),
     };
-    // The template may be gone by now; the instance does not need it any more.
-    let answer = match request.send().await.or_fail("Reading the launch template") {
-        Err(e) if e.is_not_found() || e.has_code(&["InvalidLaunchTemplateName.NotFoundException"]) => return Ok(()),
-        other => other?,
-    };
-    if let Some(found) = answer.launch_templates().first() {
-        block.id = found.launch_template_id().into();
-        block.name = found.launch_template_name().into();
+    match found {
+        Ok(Some(found)) => {
+            block.id = found.launch_template_id().into();
+            block.name = found.launch_template_name().into();
+            Ok(())
+        }
+        // The template may be gone by now; the instance does not need it any more.
+        Err(e) if !e.is_not_found() => Err(e),
+        _ => Ok(()),
     }
-    Ok(())
 }
 
 async fn spot_request(aws: &Aws, found: &Found) -> Result<Option<ec2::SpotInstanceRequest>> {
     let Some(id) = found.spot_instance_request_id().filter(|_| is_spot(found)) else { return Ok(None) };
-    let answer = aws.ec2.describe_spot_instance_requests().spot_instance_request_ids(id).send().await;
-    match answer.or_fail("Reading the spot request") {
-        Ok(answer) => Ok(answer.spot_instance_requests().first().cloned()),
-        Err(e) if e.is_not_found() => Ok(None),
-        Err(e) => Err(e),
-    }
+    aws.reads.spot_requests.get(id).await
 }
 
 async fn volumes(aws: &Aws, found: &Found) -> Result<Vec<ec2::Volume>> {
-    let ids: Vec<String> = found
-        .block_device_mappings()
-        .iter()
-        .filter_map(|m| m.ebs().and_then(|e| e.volume_id()))
-        .map(str::to_owned)
-        .collect();
-    let Some(id) = found.instance_id().filter(|_| !ids.is_empty()) else { return Ok(Vec::new()) };
-    let answer = aws.ec2.describe_volumes().filters(filter("attachment.instance-id", id)).send().await;
-    Ok(answer.or_fail("Reading the instance's volumes")?.volumes().to_vec())
+    let has_volumes = found.block_device_mappings().iter().any(|m| m.ebs().is_some_and(|e| e.volume_id().is_some()));
+    let Some(id) = found.instance_id().filter(|_| has_volumes) else { return Ok(Vec::new()) };
+    aws.reads.instance_volumes.all(id).await
 }
 
 fn devices(state: &mut Instance, found: &Found, volumes: &[ec2::Volume], aws: &Aws) {
@@ -379,82 +368,5 @@ fn root_block(
         volume_id: now.volume_id,
         volume_size: now.volume_size,
         volume_type: now.volume_type,
-    }
-}
-
-/// What DescribeInstances does not tell.
-struct Attributes {
-    disable_api_stop: bool,
-    disable_api_termination: bool,
-    shutdown_behavior: String,
-    /// In base64.
-    user_data: String,
-    cpu_credits: Option<String>,
-}
-
-impl Attributes {
-    async fn get(aws: &Aws, found: &Found) -> Result<Attributes> {
-        let id = found.instance_id().unwrap_or_default();
-        let get = |attribute| async move {
-            let request = aws.ec2.describe_instance_attribute().instance_id(id).attribute(attribute);
-            request.send().await.or_fail("Reading the instance's attributes")
-        };
-        let credits = async {
-            if !is_burstable(found) {
-                return Ok(None);
-            }
-            let answer = aws.ec2.describe_instance_credit_specifications().instance_ids(id).send().await;
-            let answer = answer.or_fail("Reading the instance's CPU credits")?;
-            Ok(answer.instance_credit_specifications().first().and_then(|c| c.cpu_credits()).map(str::to_owned))
-        };
-        let (stop, termination, shutdown, data, cpu_credits) = tokio::try_join!(
-            get(InstanceAttributeName::DisableApiStop),
-            get(InstanceAttributeName::DisableApiTermination),
-            get(InstanceAttributeName::InstanceInitiatedShutdownBehavior),
-            get(InstanceAttributeName::UserData),
-            credits,
-        )?;
-        let shutdown = shutdown.instance_initiated_shutdown_behavior().and_then(|v| v.value());
-        Ok(Attributes {
-            disable_api_stop: stop.disable_api_stop().and_then(|v| v.value()).unwrap_or_default(),
-            disable_api_termination: termination.disable_api_termination().and_then(|v| v.value()).unwrap_or_default(),
-            shutdown_behavior: shutdown.unwrap_or("stop").to_owned(),
-            user_data: data.user_data().and_then(|v| v.value()).unwrap_or_default().to_owned(),
-            cpu_credits,
-        })
-    }
-
-    fn into_state(self, state: &mut Instance) {
-        state.disable_api_stop.set(self.disable_api_stop);
-        state.disable_api_termination.set(self.disable_api_termination);
-        state.instance_initiated_shutdown_behavior.set(self.shutdown_behavior);
-        state.credit_specification =
-            self.cpu_credits.map(|credits| CreditSpecification { cpu_credits: credits.into() });
-        user_data(state, self.user_data);
-    }
-}
-
-/// Whether the type has CPU credits: `t2`, `t3`, `t3a`, `t4g`.
-fn is_burstable(instance: &Found) -> bool {
-    let name = instance.instance_type().map(|t| t.as_str()).unwrap_or_default();
-    name.strip_prefix('t').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
-}
-
-/// User data goes where the state has it; after an import it is text if it can be.
-fn user_data(state: &mut Instance, found: String) {
-    if state.user_data_base64.get().is_some_and(|d| !d.is_empty()) {
-        state.user_data_base64.set(found);
-        return;
-    }
-    if launch::user_data(state).unwrap_or_default() == found {
-        if state.user_data.is_unknown() {
-            state.user_data = Attr::Null;
-        }
-        return;
-    }
-    let text = aws_smithy_types::base64::decode(&found).ok().and_then(|bytes| String::from_utf8(bytes).ok());
-    match text {
-        Some(text) => state.user_data.refresh(text),
-        None => state.user_data_base64.set(found),
     }
 }

@@ -162,10 +162,8 @@ impl Resource for LaunchTemplate {
     async fn read(mut self, ctx: &Context<Aws>) -> Result<Option<Self>> {
         let aws = ctx.client();
         let id = self.id.require("id")?;
-        let request = aws.ec2.describe_launch_templates().launch_template_ids(id);
-        let answer = request.send().await.or_fail("Reading the launch template")?;
-        let Some(found) = answer.launch_templates().first() else { return Ok(None) };
-        self.refresh(found, aws).await?;
+        let Some(found) = aws.reads.launch_templates.get(id).await? else { return Ok(None) };
+        self.refresh(&found, aws).await?;
         Ok(Some(self))
     }
 
