@@ -15,11 +15,11 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 /// Questions are collected until none has come for this long …
-const QUIET: Duration = Duration::from_millis(10);
+const QUIET: Duration = Duration::from_millis(20);
 /// … or until the first of them has waited this long.
-const LONGEST: Duration = Duration::from_millis(100);
+const LONGEST: Duration = Duration::from_millis(500);
 /// While a call is under way questions wait for its end and are then asked together, unless it takes longer than this.
-const PATIENCE: Duration = Duration::from_secs(1);
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Joins concurrent questions for objects of type `V` by keys of type `K`.
 ///

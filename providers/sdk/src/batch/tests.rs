@@ -6,14 +6,14 @@ use std::time::Duration;
 
 type Log = Arc<Mutex<Vec<Vec<String>>>>;
 
-/// A cloud in which all but "gone…" exist, that takes up to 100 keys and 20 ms for each call.
+/// A cloud in which all but "gone…" exist, that takes up to 100 keys and 100 ms for each call.
 fn cloud(refuse: fn(&[String]) -> Result<()>) -> (Batcher<String, String>, Log) {
     let log = Log::default();
     let calls = Arc::clone(&log);
     let batcher = Batcher::new(100, move |keys: Vec<String>| {
         calls.lock().unwrap().push(keys.clone());
         async move {
-            tokio::time::sleep(Duration::from_millis(20)).await;
+            tokio::time::sleep(Duration::from_millis(100)).await;
             refuse(&keys)?;
             let there = keys.into_iter().filter(|k| !k.starts_with("gone"));
             Ok(there.map(|k| (k.clone(), format!("object {k}"))).collect())
@@ -42,7 +42,7 @@ async fn the_same_question_is_asked_once_but_never_answered_from_the_past() {
     let first = cloud.get("id");
     let later = async {
         // The call of the first question is under way by now.
-        tokio::time::sleep(Duration::from_millis(20)).await;
+        tokio::time::sleep(Duration::from_millis(60)).await;
         cloud.get("id").await
     };
     let (first, later) = tokio::join!(first, later);

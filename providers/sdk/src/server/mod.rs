@@ -37,7 +37,7 @@ pub fn serve<P: Provider>(provider: P) -> ExitCode {
         }
     };
     log::install();
-    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().thread_stack_size(STACK).build() {
         Ok(runtime) => runtime,
         Err(e) => {
             eprintln!("The {} provider cannot start: {e}", P::NAME);
@@ -57,6 +57,9 @@ pub fn serve<P: Provider>(provider: P) -> ExitCode {
 }
 
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
+
+/// Bytes of stack for a thread: operations are deep futures, and those of an unoptimised build are large.
+const STACK: usize = 16 << 20;
 
 /// Large schemas and states are a matter of the tool's, not of a limit here.
 const LARGEST_MESSAGE: usize = usize::MAX;
