@@ -8,6 +8,7 @@ pub mod cli;
 pub mod config;
 pub mod diag;
 pub mod engine;
+pub mod hash;
 mod input;
 pub mod install;
 pub mod lang;

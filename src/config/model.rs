@@ -3,11 +3,11 @@
 
 use crate::addr::{self, ConfigResource, Mode, Resource, ResourceInstance};
 use crate::diag::{Diagnostic, Diagnostics, FileId, Range, Sources};
+use crate::hash::{HashSet, IndexMap};
 use crate::lang::convert::TypeConstraint;
 use crate::lang::syntax::{Body, Expr, Traversal};
 use gpuform_schema::{Str, Value};
-use indexmap::IndexMap;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ pub struct Config {
 impl Config {
     /// The names that mean nothing, of each module once, in the order of files.
     pub fn name_problems(&self) -> Vec<Diagnostic> {
-        let mut seen = HashSet::new();
+        let mut seen = HashSet::default();
         let mut all: Vec<Diagnostic> = Vec::new();
         self.root.visit(&mut |node| {
             if seen.insert(Arc::as_ptr(&node.module)) {

@@ -8,12 +8,13 @@ use super::model::{Import, Module, ResourceBlock};
 use super::names;
 use crate::addr::{Mode, Resource};
 use crate::diag::{Diagnostics, Range, Sources};
+use crate::hash::{HashMap, IndexMap};
 use crate::lang::body::BodySchema;
 use crate::lang::syntax::{Attribute, Block, Body, ExprKind};
 use gpuform_schema::Str;
+use indexmap::IndexSet;
 use indexmap::map::Entry;
-use indexmap::{IndexMap, IndexSet};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 

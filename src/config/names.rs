@@ -4,10 +4,10 @@
 use super::model::{Condition, Module, Repetition};
 use crate::addr::Resource;
 use crate::diag::{Diagnostic, Diagnostics};
+use crate::hash::IndexMap;
 use crate::lang::resolve::{self, Allowed, Declared, Keys, Symbols};
 use crate::lang::syntax::{Expr, Slot, StepKind, Target, Traversal};
 use gpuform_schema::Str;
-use indexmap::IndexMap;
 
 /// What a module declares, by name, apart from the objects themselves (which are being changed by resolution).
 struct Names {

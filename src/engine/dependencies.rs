@@ -4,9 +4,9 @@
 
 use crate::addr::ConfigResource;
 use crate::engine::program::{Node, Program};
+use crate::hash::HashMap;
 use petgraph::Direction;
 use petgraph::graph::NodeIndex;
-use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Lists that are longer than this are replaced by the direct dependencies.
@@ -25,7 +25,7 @@ impl Program {
         let mut direct: Vec<Set> = vec![Arc::default(); self.graph.node_count()];
         let mut far: Vec<Set> = direct.clone();
         let nothing: Set = Arc::default();
-        let mut lists: HashMap<Set, Arc<[ConfigResource]>> = HashMap::new();
+        let mut lists: HashMap<Set, Arc<[ConfigResource]>> = HashMap::default();
         for n in order.iter().map(|n| n.index()).filter(|n| asked[*n]) {
             let inputs: Vec<usize> = self
                 .graph

@@ -10,8 +10,9 @@
 use crate::addr::{AbsProviderConfig, AbsResource, ConfigResource};
 use crate::engine::plan::{Action, Plan};
 use crate::engine::program::{Node, Program, ProviderId};
+use crate::hash::{HashMap, HashSet};
 use petgraph::graph::{DiGraph, NodeIndex};
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::BTreeSet;
 
 /// One node of the execution graph.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -41,9 +42,9 @@ pub struct Execution {
 impl Execution {
     pub fn build(program: &Program, plan: &Plan) -> Execution {
         let mut graph: DiGraph<Step, ()> = program.graph.map(|_, n| Step::Declared(*n), |_, ()| ());
-        let mut by_resource: HashMap<AbsResource, Vec<usize>> = HashMap::new();
+        let mut by_resource: HashMap<AbsResource, Vec<usize>> = HashMap::default();
         let mut groups: Vec<Group> = Vec::new();
-        let mut group_of: HashMap<ConfigResource, usize> = HashMap::new();
+        let mut group_of: HashMap<ConfigResource, usize> = HashMap::default();
         let providers: HashMap<&AbsProviderConfig, ProviderId> =
             program.providers.iter().enumerate().map(|(i, p)| (&p.addr, i)).collect();
         for (n, c) in plan.changes.iter().enumerate() {
@@ -61,8 +62,8 @@ impl Execution {
             }
         }
         let destroy: Vec<NodeIndex> = (0..groups.len()).map(|g| graph.add_node(Step::Destroy(g))).collect();
-        let mut hard: HashSet<(NodeIndex, NodeIndex)> = HashSet::new();
-        let mut soft: HashSet<(NodeIndex, NodeIndex)> = HashSet::new();
+        let mut hard: HashSet<(NodeIndex, NodeIndex)> = HashSet::default();
+        let mut soft: HashSet<(NodeIndex, NodeIndex)> = HashSet::default();
         let node_of = |r: &ConfigResource| program.find_resource(r).map(|(m, s)| program.modules[m].resource_index(s));
         // Which resources each one with destroyed objects depended on, by the state.
         for (g, group) in groups.iter().enumerate() {
@@ -101,7 +102,7 @@ impl Execution {
             }
         }
         // What used a destroyed object before, or depends on its successor now, is updated first where possible.
-        let mut users: HashMap<usize, HashSet<NodeIndex>> = HashMap::new();
+        let mut users: HashMap<usize, HashSet<NodeIndex>> = HashMap::default();
         for (abs, changes) in &by_resource {
             let Some(user) = node_of(&abs.config()) else { continue };
             let mut last: Option<(&[ConfigResource], &[ConfigResource])> = None;
@@ -157,7 +158,7 @@ fn stored_dependencies<'a>(plan: &'a Plan, c: &crate::engine::plan::ResourceChan
 /// The resources that a provider's configuration is made from.
 fn provider_sources(program: &Program, provider: ProviderId) -> Vec<ConfigResource> {
     let mut found = Vec::new();
-    let mut seen: HashSet<NodeIndex> = HashSet::new();
+    let mut seen: HashSet<NodeIndex> = HashSet::default();
     let mut queue = vec![program.provider_index(provider)];
     while let Some(n) = queue.pop() {
         for input in program.graph.neighbors_directed(n, petgraph::Direction::Incoming) {

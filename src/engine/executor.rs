@@ -19,12 +19,12 @@ use crate::engine::schedule::{self, Outcome};
 use crate::engine::stored::{self, TypeInfo};
 use crate::engine::teller::Teller;
 use crate::engine::walk::{Configured, ResourceStep, Walk};
+use crate::hash::HashMap;
 use crate::lang::syntax::Slot;
 use crate::state::journal::Journal;
 use crate::state::{DeposedKey, State};
 use async_trait::async_trait;
 use gpuform_schema::Value;
-use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 const CONCURRENT_INSTANCES: usize = 4096;

@@ -7,11 +7,11 @@ use crate::engine::expand::{self, Expansion};
 use crate::engine::program::ModuleId;
 use crate::engine::runtime::{Repeat, RunScope};
 use crate::engine::walk::{Phase, Walk};
+use crate::hash::{HashMap, HashSet};
 use crate::lang::functions::FunctionContext;
 use crate::lang::scope::Scope;
 use crate::lang::syntax::{Call, Slot, StepKind, Target, Traversal};
 use gpuform_schema::{Marks, Str, Type, Value};
-use std::collections::{HashMap, HashSet};
 
 /// The imports into the instances of one block: address and ID.
 pub type Wanted = HashMap<ResourceInstance, String>;
@@ -69,7 +69,7 @@ pub fn place(walk: &Walk, m: ModuleId, slot: Slot) -> Option<Range> {
 /// Reports imports into instances that the configuration does not ask for.
 fn all_declared(walk: &Walk, wanted: &Wanted, given: &[(ResourceInstance, String)], m: ModuleId, slot: Slot) -> bool {
     let block = walk.program().resource_block(m, slot);
-    let mut declared = HashSet::new();
+    let mut declared = HashSet::default();
     for run in walk.runtime.instances(m) {
         let scope = walk.runtime.scope(run, &Repeat::None);
         // What is wrong or unknown here is reported when the instances are planned.
@@ -226,7 +226,7 @@ fn address(import: &Import, scope: &dyn Scope) -> Result<ResourceInstance> {
 }
 /// The index after each module call of the path (by position), and after the resource (`usize::MAX`).
 fn keys(t: &Traversal, scope: &dyn Scope) -> Result<HashMap<usize, InstanceKey>> {
-    let mut keys = HashMap::new();
+    let mut keys = HashMap::default();
     let mut names = vec![t.root.clone()];
     let mut in_module = &*t.root == "module";
     let mut module = 0;

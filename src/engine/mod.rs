@@ -58,12 +58,13 @@ use crate::engine::substitutes::Substitutes;
 use crate::engine::targets::Targets;
 use crate::engine::teller::Teller;
 use crate::engine::walk::{Phase, Walk};
+use crate::hash::HashSet;
 use crate::lang::scope::Scope;
 use crate::lang::syntax::Call;
 use crate::state::journal::Journal;
 use crate::state::{OutputValue, State};
 use gpuform_schema::{Marks, Str, Value};
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
@@ -389,7 +390,7 @@ pub async fn plan_evaluated(
 }
 
 /// A warning about objects that will be left alone from now on.
-fn forgotten(changes: &[plan::ResourceChange]) -> Option<Diagnostic> {
+fn forgotten(changes: &[Arc<plan::ResourceChange>]) -> Option<Diagnostic> {
     let list: String =
         changes.iter().filter(|c| c.action == Action::Forget).map(|c| format!("\n  - {}", c.addr)).collect();
     (!list.is_empty()).then(|| {

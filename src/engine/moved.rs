@@ -7,9 +7,9 @@ use crate::diag::Diagnostic;
 use crate::engine::expand::{self, Expansion};
 use crate::engine::runtime::Repeat;
 use crate::engine::walk::Walk;
+use crate::hash::HashMap;
 use crate::state::State;
 use gpuform_schema::Str;
-use std::collections::HashMap;
 
 /// What `removed` blocks say.
 #[derive(Default)]
@@ -221,7 +221,7 @@ fn parts(t: &Target) -> Option<Parts<'_>> {
 
 /// Adding `count` to a resource makes its object the first instance, and removing it the other way round.
 fn implied(config: &Config, state: &mut State, moved: &mut Moves) {
-    let mut repeated: HashMap<ConfigResource, bool> = HashMap::new();
+    let mut repeated: HashMap<ConfigResource, bool> = HashMap::default();
     each_module(&config.root, &mut |node| {
         for r in node.module.resources.values() {
             let count = match r.repetition {

@@ -153,7 +153,7 @@ pub struct Plan {
     /// Values of root variables given from outside (not defaults), as given: not converted to their types yet.
     pub variables: BTreeMap<Str, Value>,
     /// In order of address; no-ops included.
-    pub changes: Vec<ResourceChange>,
+    pub changes: Vec<Arc<ResourceChange>>,
     /// Changes made outside of gpuform, found by refreshing. `after` is what is there now.
     pub drift: Vec<ResourceChange>,
     /// Configuration made for imported objects, in the order of their `import` blocks. Saved plans have it only with

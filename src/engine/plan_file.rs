@@ -258,7 +258,7 @@ fn encode(plan: &Plan, files: &BTreeMap<String, Vec<u8>>, settings: &Settings) -
             before_destroy: c.create_before_destroy,
         })
     };
-    let changes = plan.changes.iter().map(&mut change).collect::<Fallible<Vec<_>>>()?;
+    let changes = plan.changes.iter().map(|c| change(c)).collect::<Fallible<Vec<_>>>()?;
     let drift = plan.drift.iter().map(&mut change).collect::<Fallible<Vec<_>>>()?;
     let dynamic = Type::Dynamic;
     let head = Head {
@@ -530,7 +530,7 @@ impl SavedPlan {
                 create_before_destroy: c.before_destroy,
             })
         };
-        let changes = h.changes.into_iter().map(&mut change).collect::<Fallible<_>>()?;
+        let changes = h.changes.into_iter().map(|c| change(c).map(Arc::new)).collect::<Fallible<_>>()?;
         let drift = h.drift.into_iter().map(&mut change).collect::<Fallible<_>>()?;
         let dynamic = Type::Dynamic;
         Ok(Plan {

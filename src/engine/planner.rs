@@ -23,12 +23,12 @@ use crate::engine::stored::TypeInfo;
 use crate::engine::targets::Targets;
 use crate::engine::walk::{Configured, ResourceStep, Walk};
 use crate::engine::{generate, import};
+use crate::hash::{HashMap, HashSet};
 use crate::lang::syntax::Slot;
 use crate::state::State;
 use async_trait::async_trait;
 use gpuform_schema::Value;
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 /// Instances of one block that may be under way at once; operations of provider processes are limited separately.
@@ -62,7 +62,7 @@ pub struct Planner {
 pub struct Work {
     /// The state, brought up to date.
     pub state: State,
-    pub changes: Vec<ResourceChange>,
+    pub changes: Vec<Arc<ResourceChange>>,
     pub drift: Vec<ResourceChange>,
     pub generated: Vec<generate::Generated>,
     /// Where in `changes` the changes of a block are.
@@ -94,8 +94,8 @@ impl Planner {
             changes: Vec::new(),
             drift: Vec::new(),
             generated: Vec::new(),
-            by_block: HashMap::new(),
-            seen: HashSet::new(),
+            by_block: HashMap::default(),
+            seen: HashSet::default(),
         };
         Planner { input, work: Mutex::new(work) }
     }
@@ -118,7 +118,7 @@ impl Planner {
         if let Some(key) = block {
             work.by_block.entry(key).or_default().push(index);
         }
-        work.changes.push(change);
+        work.changes.push(Arc::new(change));
     }
 
     /// Whether applying will change any instance of a block.
@@ -144,7 +144,7 @@ impl Planner {
         let imports = match (block.mode(), self.input.mode) {
             (Mode::Managed, PlanMode::Normal) => import::wanted(walk, &self.input.imports, m, slot),
             (Mode::Managed, PlanMode::RefreshOnly) => Some(self.input.imports.iter().cloned().collect()),
-            _ => Some(HashMap::new()),
+            _ => Some(HashMap::default()),
         };
         let Some(imports) = imports else { return false };
         if managed::refers_to_itself(walk, code, block, slot) {

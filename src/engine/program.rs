@@ -11,12 +11,12 @@ use crate::addr::{self, AbsProviderConfig, ConfigResource};
 use crate::config::model::{self, Config, ModuleNode};
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::engine::stored::TypeInfo;
+use crate::hash::HashMap;
 use crate::lang::decode::Decoder;
 use crate::lang::syntax::{Slot, StepKind, Target, Traversal};
 use gpuform_schema::Str;
 use gpuform_schema::schema::Schema;
 use petgraph::graph::{DiGraph, NodeIndex};
-use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -292,6 +292,6 @@ impl Program {
     }
 }
 
-fn name_at<V>(map: &indexmap::IndexMap<Str, V>, slot: Slot) -> &str {
+fn name_at<V>(map: &crate::hash::IndexMap<Str, V>, slot: Slot) -> &str {
     map.get_index(slot as usize).map_or("", |(k, _)| k)
 }

@@ -7,22 +7,24 @@ use crate::addr::{InstanceKey, ModuleInstance};
 use crate::engine::plan::{Action, OutputChange, RelevantAttribute, ResourceChange};
 use crate::engine::program::{ModuleId, Program};
 use crate::engine::runtime::Runtime;
+use crate::hash::HashSet;
 use crate::lang::decode::{Block, Setting};
 use crate::lang::syntax::{Expr, ExprKind, Slot, Step as ExprStep, StepKind, Target, TemplatePart, Traversal};
 use gpuform_schema::{Path, Step, Str, Value};
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// The attributes that contribute to the changes of a plan, in no particular order but always the same. The outputs of
 /// child modules are not stored and so count as changed each time, except where everything is destroyed.
 pub fn attributes(
     program: &Program,
     runtime: &Runtime,
-    changes: &[ResourceChange],
+    changes: &[Arc<ResourceChange>],
     outputs: &BTreeMap<Str, OutputChange>,
     destroy: bool,
 ) -> Vec<RelevantAttribute> {
-    let mut search = Search { program, queue: Vec::new(), seen: HashSet::new(), found: Vec::new() };
-    let mut blocks: HashSet<(&ModuleInstance, ModuleId, Slot)> = HashSet::new();
+    let mut search = Search { program, queue: Vec::new(), seen: HashSet::default(), found: Vec::new() };
+    let mut blocks: HashSet<(&ModuleInstance, ModuleId, Slot)> = HashSet::default();
     for c in changes.iter().filter(|c| c.action != Action::NoOp) {
         if let Some((id, slot)) = program.find_resource(&c.addr.config())
             && blocks.insert((&c.addr.module, id, slot))

@@ -4,10 +4,10 @@ use crate::addr::{ConfigResource, Module, ResourceInstance, Target};
 use crate::diag::Diagnostic;
 use crate::engine::program::{ModuleId, Node, Program};
 use crate::engine::walk::Walk;
+use crate::hash::{HashMap, HashSet};
 use crate::lang::syntax::Slot;
 use petgraph::Direction;
 use petgraph::graph::NodeIndex;
-use std::collections::{HashMap, HashSet};
 
 /// What was asked for, and the nodes that follow from it.
 #[derive(Default)]
@@ -45,7 +45,7 @@ impl Targets {
         } else {
             graph.node_indices().filter(|n| matches(*n, &self.targets)).collect()
         };
-        let mut left_out = HashSet::new();
+        let mut left_out = HashSet::default();
         if !self.excludes.is_empty() {
             // An instance-level exclusion leaves the block in; what depends on an excluded block goes out with it.
             let out: Vec<NodeIndex> = graph

@@ -6,8 +6,9 @@ use super::json_syntax::JsonBody;
 use super::suggest::did_you_mean;
 use super::syntax::{Attribute, Block, Body, NativeBody};
 use crate::diag::{Diagnostics, Range};
+use crate::hash::HashMap;
 use gpuform_schema::Str;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 /// What may stand in a body.
 #[derive(Clone, Default, Debug)]

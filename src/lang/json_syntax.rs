@@ -8,8 +8,9 @@ use super::body::{BodySchema, Split, Unknown, UnknownKind};
 use super::parse;
 use super::syntax::{Attribute, Block, Body, Expr, ExprKind, Label, ObjectItem};
 use crate::diag::{Diagnostics, FileId, Range};
+use crate::hash::HashMap;
 use gpuform_schema::{Number, Str, Type, Value};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// A JSON value with its place in the source.
@@ -195,7 +196,7 @@ impl JsonBody {
     }
 
     pub(super) fn split(self, schema: &BodySchema, diags: &mut Diagnostics) -> Split {
-        let mut attributes: HashMap<Str, Attribute> = HashMap::new();
+        let mut attributes: HashMap<Str, Attribute> = HashMap::default();
         let mut blocks = Vec::new();
         let mut unknown = Vec::new();
         for p in self.properties(&self.value, "the arguments and blocks of this block", diags) {

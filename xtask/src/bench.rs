@@ -11,7 +11,7 @@ mod rows;
 use crate::Result;
 use crate::process::Interrupt;
 use crate::workspace::Workspace;
-use measure::Sample;
+use measure::{Ended, Sample};
 use rows::Row;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -36,11 +36,20 @@ struct Options {
 pub struct Outcome {
     pub row: Row,
     pub size: u32,
-    pub gpuform: Sample,
-    pub terraform: Option<Sample>,
+    pub gpuform: Measured,
+    pub terraform: Option<Measured>,
     /// What the provider needs by itself.
-    pub alone: Option<Sample>,
+    pub alone: Option<Measured>,
 }
+
+/// The median of several runs.
+pub struct Measured {
+    pub median: Sample,
+    pub runs: usize,
+}
+
+/// Terraform is not waited for longer than this: where its time grows with the square of the size, it would need hours.
+pub const LIMIT: Duration = Duration::from_secs(300);
 
 /// Runs the task.
 ///
@@ -180,7 +189,9 @@ impl<'a> Bench<'a> {
         }
         for place in std::iter::once(&mut ours).chain(&mut theirs) {
             for command in row.before {
-                place.run(command, self.interrupt)?;
+                if place.run(command, self.interrupt)?.cut_off {
+                    return Err(format!("{}: what comes before the measured command takes too long.", row.name));
+                }
             }
             place.keep().map_err(failed)?;
         }
@@ -193,7 +204,10 @@ impl<'a> Bench<'a> {
             runs.push(Runs::new(&alone, [demo.as_str(), what, count.as_str()], self.effort(false)));
         }
         while runs.iter_mut().map(|r| r.once(self.interrupt)).collect::<Result<Vec<bool>>>()?.contains(&true) {}
-        let mut medians = runs.iter().map(|r| measure::median(&r.samples));
+        let mut medians = runs.iter().map(|r| {
+            let runs = r.samples.len();
+            measure::median(&r.samples).map(|median| Measured { median, runs })
+        });
         let gpuform = medians.next().flatten().ok_or("nothing was measured")?;
         let terraform = theirs.as_ref().and_then(|_| medians.next().flatten());
         let alone = medians.next().flatten();
@@ -299,13 +313,13 @@ impl Place<'_> {
         command.args(arguments).current_dir(&self.folder).env("CHECKPOINT_DISABLE", "1");
         command.env("TF_CLI_CONFIG_FILE", self.settings).env("DEMO_STORE", self.folder.join("store"));
         command.stdin(Stdio::null()).stderr(out.try_clone().map_err(told)?).stdout(out);
-        let (status, sample) = measure::run(&mut command).map_err(told)?;
+        let Ended { success, sample } = measure::run(&mut command, LIMIT).map_err(told)?;
         if interrupt.requested() {
             return Err("Interrupted.".to_owned());
         }
-        if !status.success() {
+        if !success && !sample.cut_off {
             let text = fs::read_to_string(&log).unwrap_or_default();
-            return Err(format!("{} {}: {status}\n{text}", self.program.display(), arguments.join(" ")));
+            return Err(format!("{} {} failed:\n{text}", self.program.display(), arguments.join(" ")));
         }
         Ok(sample)
     }

@@ -18,7 +18,7 @@ const RULE: &str = "────────────────────
 /// The whole plan as text.
 pub fn render(plan: &Plan, _config: &Config, style: Style, next: Next<'_>) -> String {
     let paint = Paint(style.color);
-    let shown: Vec<&ResourceChange> = plan.changes.iter().filter(|c| is_shown(c)).collect();
+    let shown: Vec<&ResourceChange> = plan.changes.iter().map(|c| &**c).filter(|c| is_shown(c)).collect();
     let mut out = String::with_capacity(shown.len() * 256);
     let output_changes: Vec<(&str, &OutputChange)> =
         plan.outputs.iter().filter(|(_, o)| o.action != Action::NoOp).map(|(n, o)| (&**n, o)).collect();

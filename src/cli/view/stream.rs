@@ -382,7 +382,7 @@ impl OperationView for Stream {
     }
 
     fn changes(&self, plan: &Plan) {
-        plan.changes.iter().for_each(planned_change);
+        plan.changes.iter().for_each(|c| planned_change(c));
     }
 
     fn waiting_for_lock(&self) {

@@ -5,11 +5,11 @@ use crate::config::early;
 use crate::config::model::{LocalProviderConfig, ModuleCall, PassedProvider};
 use crate::config::source::ModuleSource;
 use crate::diag::Diagnostics;
+use crate::hash::IndexMap;
 use crate::lang::body::BodySchema;
 use crate::lang::static_expr;
 use crate::lang::syntax::{Attribute, Block, Body, Expr, ExprKind, ObjectItem};
 use gpuform_schema::Value;
-use indexmap::IndexMap;
 use std::sync::LazyLock;
 
 static SCHEMA: LazyLock<BodySchema> = LazyLock::new(|| {

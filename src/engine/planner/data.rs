@@ -9,9 +9,9 @@ use crate::engine::objects;
 use crate::engine::plan::{Action, ActionReason, PlanMode, ResourceChange};
 use crate::engine::program::ModuleId;
 use crate::engine::stored::{self, Keep};
+use crate::hash::HashSet;
 use crate::state::ObjectStatus;
 use gpuform_schema::Value;
-use std::collections::HashSet;
 use std::sync::Arc;
 
 impl Planner {

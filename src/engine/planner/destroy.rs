@@ -12,13 +12,13 @@ use crate::engine::program::ModuleId;
 use crate::engine::provider_instances::ProviderInstances;
 use crate::engine::stored::TypeInfo;
 use crate::engine::walk::{Configured, Walk};
+use crate::hash::{HashMap, HashSet};
 use crate::lang::syntax::Slot;
 use crate::plugin::PlanRequest;
 use crate::state::{DeposedKey, ObjectState};
 use futures::stream::{self, StreamExt};
 use gpuform_schema::schema::Schema;
 use gpuform_schema::{Marks, Value};
-use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 impl Planner {
@@ -237,7 +237,7 @@ impl Planner {
             let work = self.work();
             work.state.resources().map(|(a, _)| a).filter(|a| !work.seen.contains(*a)).cloned().collect()
         };
-        let mut types: HashMap<(crate::addr::Provider, Arc<str>), Option<TypeInfo>> = HashMap::new();
+        let mut types: HashMap<(crate::addr::Provider, Arc<str>), Option<TypeInfo>> = HashMap::default();
         let mut jobs = Vec::new();
         for abs in left {
             let declared = program.find_resource(&abs.config());

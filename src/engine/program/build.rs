@@ -12,6 +12,7 @@ use crate::diag::{Diagnostic, Diagnostics};
 use crate::engine::providers::ProviderPool;
 use crate::engine::provision;
 use crate::engine::stored::TypeInfo;
+use crate::hash::{HashMap, HashSet};
 use crate::lang::decode::{Decoder, Layout};
 use crate::lang::resolve::Allowed;
 use crate::lang::syntax::{Body, Expr, Slot};
@@ -19,7 +20,7 @@ use crate::plugin::Provider;
 use gpuform_schema::Str;
 use gpuform_schema::schema::Schema;
 use petgraph::graph::{DiGraph, NodeIndex};
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 impl Program {
@@ -55,12 +56,12 @@ impl Program {
                 modules: Vec::new(),
                 providers: Vec::new(),
                 graph: DiGraph::new(),
-                module_ids: HashMap::new(),
-                removed: HashMap::new(),
+                module_ids: HashMap::default(),
+                removed: HashMap::default(),
                 problems: config.name_problems(),
             },
-            provider_ids: HashMap::new(),
-            blocks: HashMap::new(),
+            provider_ids: HashMap::default(),
+            blocks: HashMap::default(),
             pool,
         };
         b.add_module(&config.root, None);
@@ -129,10 +130,17 @@ impl Builder<'_> {
         for m in 0..self.program.modules.len() {
             let node = self.program.modules[m].node.clone();
             let mut metas = Vec::with_capacity(node.module.resources.len());
+            // Blocks of one provider mostly stand together.
+            let mut last: Option<(&LocalProviderConfig, ProviderId)> = None;
             for block in node.module.resources.values() {
-                let addr = provider_config_of(&node, &block.provider);
-                let addr = addr.unwrap_or_else(|| implied_config(&node, &block.provider.name));
-                let provider = self.provider(&addr);
+                let provider = match last {
+                    Some((local, id)) if *local == block.provider => id,
+                    _ => {
+                        let addr = provider_config_of(&node, &block.provider);
+                        self.provider(&addr.unwrap_or_else(|| implied_config(&node, &block.provider.name)))
+                    }
+                };
+                last = Some((&block.provider, provider));
                 metas.push(ResourceMeta {
                     block: None,
                     problems: Arc::default(),
@@ -184,7 +192,7 @@ impl Builder<'_> {
             }
             p.schema = Some(schema);
         }
-        let mut types = Types::new();
+        let mut types = Types::default();
         for m in 0..self.program.modules.len() {
             let module = self.program.modules[m].node.module.clone();
             for (slot, block) in module.resources.values().enumerate() {
@@ -236,7 +244,7 @@ impl Builder<'_> {
     fn references(&mut self, running: &BTreeMap<addr::Provider, Arc<dyn Provider>>) {
         let Program { modules, providers, .. } = &self.program;
         let references = References { modules, providers, running };
-        let mut seen = HashSet::new();
+        let mut seen = HashSet::default();
         let mut found = Vec::new();
         let mut in_bodies = Vec::new();
         for (m, meta) in modules.iter().enumerate() {

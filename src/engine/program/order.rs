@@ -3,8 +3,8 @@
 
 use super::{Node, Program};
 use crate::diag::{Diagnostic, Diagnostics};
+use crate::hash::HashMap;
 use petgraph::graph::{DiGraph, NodeIndex};
-use std::collections::HashMap;
 
 impl Program {
     /// A topological order, or an error that names every member of each cycle.
@@ -56,7 +56,7 @@ impl Program {
 fn cycle_path(graph: &DiGraph<Node, ()>, component: &[NodeIndex]) -> Vec<NodeIndex> {
     let members: std::collections::HashSet<NodeIndex> = component.iter().copied().collect();
     let Some(start) = component.iter().min().copied() else { return Vec::new() };
-    let mut previous: HashMap<NodeIndex, NodeIndex> = HashMap::new();
+    let mut previous: HashMap<NodeIndex, NodeIndex> = HashMap::default();
     let mut queue = std::collections::VecDeque::from([start]);
     while let Some(n) = queue.pop_front() {
         for next in graph.neighbors(n).filter(|x| members.contains(x)) {

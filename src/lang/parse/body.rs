@@ -3,8 +3,8 @@
 use super::scan::{T, Token};
 use super::{Broken, MAX_ERRORS, Parsed, Parser};
 use crate::diag::Range;
+use crate::hash::HashMap;
 use crate::lang::syntax::{Attribute, Block, Body, Label, NativeBody};
-use std::collections::HashMap;
 
 enum Item {
     Attribute(Attribute),

@@ -54,9 +54,10 @@ const THEIRS: &str = "#8a63d2";
 fn row(svg: &mut String, o: &Outcome, top: f64) {
     let label = title(o).replace('`', "").replace('&', "&amp;").replace('<', "&lt;");
     let _ = writeln!(svg, "<text x=\"{}\" y=\"{}\" text-anchor=\"end\">{label}</text>", LABELS - 8.0, top + 15.0);
-    bar(svg, top, OURS, o.gpuform.wall, "");
+    bar(svg, top, OURS, o.gpuform.median.wall, "");
     if let (Some(t), Some((faster, _))) = (&o.terraform, ratios(o)) {
-        bar(svg, top + 12.0, THEIRS, t.wall, &format!(" ({faster:.0}×)"));
+        let least = if t.median.cut_off { "more than " } else { "" };
+        bar(svg, top + 12.0, THEIRS, t.median.wall, &format!(" ({least}{faster:.0}×)"));
     }
 }
 

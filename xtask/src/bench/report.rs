@@ -1,8 +1,7 @@
 //! The table: for the terminal while rows are measured, and as a page of the documentation.
 
-use crate::bench::Outcome;
-use crate::bench::measure::Sample;
 use crate::bench::rows::Target;
+use crate::bench::{Measured, Outcome};
 use std::fmt::Write;
 use std::time::Duration;
 
@@ -17,20 +16,22 @@ pub struct About {
 
 /// A row in words.
 pub fn line(o: &Outcome) -> String {
-    let mut ours = format!("{:<18} gpuform {:>9} {:>9}", o.row.name, time(o.gpuform.wall), memory(o.gpuform.memory));
+    let ours = &o.gpuform.median;
+    let mut text = format!("{:<18} gpuform {:>9} {:>9}", o.row.name, time(ours.wall), memory(ours.memory));
     if let Some(alone) = &o.alone {
-        let _ = write!(ours, " (the provider alone {})", time(alone.wall));
+        let _ = write!(text, " (the provider alone {})", time(alone.median.wall));
     }
-    match (&o.terraform, ratios(o)) {
-        (Some(t), Some((faster, share))) => {
-            format!(
-                "{ours}   terraform {:>9} {:>9}   {faster:.1}× faster, {share:.2} of the memory",
-                time(t.wall),
-                memory(t.memory)
-            )
-        }
-        _ => ours,
+    if let (Some(t), Some((faster, share))) = (&o.terraform, ratios(o)) {
+        let t = &t.median;
+        let least = if t.cut_off { "more than " } else { "" };
+        let _ = write!(
+            text,
+            "   terraform {:>9} {:>9}   {least}{faster:.1}× faster, {share:.2} of the memory",
+            time(t.wall),
+            memory(t.memory)
+        );
     }
+    text
 }
 
 /// The title with its size.
@@ -38,27 +39,34 @@ pub fn title(o: &Outcome) -> String {
     o.row.title.replace("{n}", &thousands(o.size))
 }
 
-/// How many times faster, and the share of the memory.
+/// How many times faster (at least, where Terraform was cut off), and the share of the memory.
 pub fn ratios(o: &Outcome) -> Option<(f64, f64)> {
-    let t = o.terraform.as_ref()?;
-    Some((t.wall.as_secs_f64() / o.gpuform.wall.as_secs_f64(), o.gpuform.memory as f64 / t.memory as f64))
+    let (ours, t) = (&o.gpuform.median, &o.terraform.as_ref()?.median);
+    Some((t.wall.as_secs_f64() / ours.wall.as_secs_f64(), ours.memory as f64 / t.memory as f64))
 }
 
 /// The table in Markdown.
 pub fn table(all: &[Outcome]) -> String {
     let mut out = String::from(
-        "| work | gpuform | CPU | memory | Terraform | CPU | memory | faster | target | met |\n\
-         | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- | --- |\n",
+        "| work | gpuform | CPU | memory | Terraform | CPU | memory | runs | target | measured | met |\n\
+         | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- | --- | --- |\n",
     );
     for o in all {
-        let cells = |s: &Sample| format!("{} | {} | {}", time(s.wall), time(s.cpu), memory(s.memory));
-        let bound = o.alone.map_or_else(String::new, |a| format!(" (the provider alone: {})", time(a.wall)));
+        let cells = |m: &Measured| {
+            let (s, least) = (&m.median, if m.median.cut_off { "> " } else { "" });
+            format!("{least}{} | {least}{} | {}", time(s.wall), time(s.cpu), memory(s.memory))
+        };
         let theirs = o.terraform.as_ref().map_or_else(|| " | | ".to_owned(), cells);
-        let faster = ratios(o).map_or_else(String::new, |(f, _)| format!("{}×", factor(f)));
-        let (target, met) = verdict(o, all);
+        let runs = o.terraform.as_ref().map_or_else(String::new, |t| format!(" / {}", t.runs));
+        let Verdict { target, measured, met } = verdict(o, all);
         let met = met.map_or("", |m| if m { "yes" } else { "no" });
-        let _ =
-            writeln!(out, "| {}{bound} | {} | {theirs} | {faster} | {target} | {met} |", title(o), cells(&o.gpuform));
+        let _ = writeln!(
+            out,
+            "| {} | {} | {theirs} | {}{runs} | {target} | {measured} | {met} |",
+            title(o),
+            cells(&o.gpuform),
+            o.gpuform.runs
+        );
     }
     out
 }
@@ -69,42 +77,68 @@ pub fn page(all: &[Outcome], about: &About) -> String {
     let terraform = about.terraform.as_deref().unwrap_or("no Terraform");
     format!(
         "# Measured\n\n{} beside {terraform}, on {} cores of {}, by `{command}`. Both programs ran alternately on the same \
-         inputs; times and memory are medians. \"CPU\" is user and system time of the program and its plugins, \"memory\" \
-         the largest resident size. What the time goes to is in [performance.md](../performance.md).\n\n![chart](chart.svg)\n\n{}",
+         inputs; times and memory are medians of as many runs as \"runs\" says (gpuform / Terraform). \"CPU\" is user and \
+         system time of the program and its plugins, \"memory\" the largest resident size. A run of Terraform is stopped \
+         after {}; its row then says what it needed more than. \"The provider alone\" is a program that makes the same calls \
+         of the same provider, as many at once, without an engine. What the time goes to is in \
+         [performance.md](../performance.md).\n\n![chart](chart.svg)\n\n{}",
         about.gpuform,
         about.cores,
         about.processor,
+        time(super::LIMIT),
         table(all)
     )
 }
 
-/// The target in words, and whether it is met; the latter is unknown where there is nothing to compare with.
-fn verdict(o: &Outcome, all: &[Outcome]) -> (String, Option<bool>) {
-    let ratios = ratios(o);
-    let per_resource = |o: &Outcome| o.gpuform.wall.as_secs_f64() / f64::from(o.size.max(1));
-    let linear = |like: &str, limit: f64| {
-        let base = all.iter().find(|b| b.row.name == like)?;
-        Some(per_resource(o) <= per_resource(base) * limit)
-    };
+/// What a row aims at and came to, in words; whether the target is met is unknown where there is nothing to compare with.
+struct Verdict {
+    target: String,
+    measured: String,
+    met: Option<bool>,
+}
+
+fn verdict(o: &Outcome, all: &[Outcome]) -> Verdict {
+    let (ours, ratios) = (&o.gpuform.median, ratios(o));
+    let least = if o.terraform.as_ref().is_some_and(|t| t.median.cut_off) { "> " } else { "" };
+    let times = ratios.map(|(faster, _)| format!("{least}{}×", factor(faster))).unwrap_or_default();
+    let each = |o: &Outcome| o.gpuform.median.wall.as_secs_f64() / f64::from(o.size.max(1));
+    let of_each = format!("{:.1} µs each", each(o) * 1e6);
+    // How the time per resource relates to that of another row.
+    let growth = |like: &str| all.iter().find(|b| b.row.name == like).map(|base| each(o) / each(base));
+    let grown = |g: Option<f64>| g.map_or_else(|| of_each.clone(), |g| format!("{of_each}, {g:.2} of that"));
+    let each_target = |factor: f64| format!("time of each at most {factor} of that among 10,000");
     match o.row.target {
-        Target::None => (String::new(), None),
-        Target::Faster(n) => (format!("{n}×"), ratios.map(|(f, _)| f >= n)),
-        Target::NearAlone(n, factor) => {
-            let near = o.alone.map(|a| o.gpuform.wall.as_secs_f64() <= a.wall.as_secs_f64() * factor);
-            let met = ratios.zip(near).map(|((f, _), near)| f >= n && near);
-            (format!("{n}×, and {factor} × the provider alone"), met)
+        Target::None => Verdict { target: String::new(), measured: of_each, met: None },
+        Target::Faster(n) => Verdict { target: format!("{n}×"), measured: times, met: ratios.map(|(f, _)| f >= n) },
+        Target::NearAlone(n, limit) => {
+            let share = o.alone.as_ref().map(|a| ours.wall.as_secs_f64() / a.median.wall.as_secs_f64());
+            let alone = o.alone.as_ref().map(|a| time(a.median.wall)).unwrap_or_default();
+            let measured = share.map_or(times.clone(), |s| format!("{times}, {s:.2} of it ({alone})"));
+            let met = ratios.zip(share).map(|((f, _), share)| f >= n && share <= limit);
+            Verdict { target: format!("{n}×, {limit} of the provider alone"), measured, met }
         }
-        Target::FasterInMemory(n, share) => {
-            (format!("{n}×, {share} of the memory"), ratios.map(|(f, m)| f >= n && m <= share))
-        }
-        Target::Within(ms) => (format!("{ms} ms"), Some(o.gpuform.wall <= Duration::from_millis(ms))),
+        Target::FasterInMemory(n, limit) => Verdict {
+            target: format!("{n}×, {limit} of the memory"),
+            measured: ratios.map_or(String::new(), |(_, share)| format!("{times}, {share:.2} of the memory")),
+            met: ratios.map(|(f, share)| f >= n && share <= limit),
+        },
+        Target::Within(ms) => Verdict {
+            target: format!("{ms} ms"),
+            measured: time(ours.wall),
+            met: Some(ours.wall <= Duration::from_millis(ms)),
+        },
         Target::Linear { like, factor } => {
-            (format!("per resource within {:.0} % of 10,000", (factor - 1.0) * 100.0), linear(like, factor))
+            let growth = growth(like);
+            Verdict { target: each_target(factor), measured: grown(growth), met: growth.map(|g| g <= factor) }
         }
         Target::LinearWithin { like, factor, seconds, memory: bytes } => {
-            let fits = o.gpuform.wall <= Duration::from_secs(seconds) && o.gpuform.memory <= bytes;
-            let text = format!("the same; {seconds} s and {}", memory(bytes));
-            (text, linear(like, factor).map(|l| l && fits))
+            let growth = growth(like);
+            let fits = ours.wall <= Duration::from_secs(seconds) && ours.memory <= bytes;
+            Verdict {
+                target: format!("{}, {seconds} s, {}", each_target(factor), memory(bytes)),
+                measured: grown(growth),
+                met: growth.map(|g| g <= factor && fits),
+            }
         }
     }
 }

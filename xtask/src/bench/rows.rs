@@ -141,13 +141,13 @@ pub fn all() -> Vec<Row> {
             seed: &[APPLY],
             command: &["state", "mv", "terraform_data.r5", "terraform_data.moved"],
             target: Target::Faster(10.0),
-            ..row("state-mv", "`state mv`, {n} in a state of 50 MB", inputs::bulky, 20_000, 4_000)
+            ..row("state-mv", "`state mv` in a state of {n} objects, 2.5 kB each", inputs::bulky, 20_000, 4_000)
         },
         Row {
             seed: &[APPLY],
             command: &["state", "rm", "terraform_data.r5"],
             target: Target::Faster(10.0),
-            ..row("state-rm", "`state rm`, {n} in a state of 50 MB", inputs::bulky, 20_000, 4_000)
+            ..row("state-rm", "`state rm` in a state of {n} objects, 2.5 kB each", inputs::bulky, 20_000, 4_000)
         },
         Row {
             before: &[SAVE_PLAN],

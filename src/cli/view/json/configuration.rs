@@ -260,7 +260,7 @@ fn key(node: &ModuleNode, local: &LocalProviderConfig) -> String {
     if node.addr.is_root() { local.to_string() } else { format!("{}:{local}", node.addr) }
 }
 
-fn sorted<V>(map: &indexmap::IndexMap<Str, V>) -> Vec<(&Str, &V)> {
+fn sorted<V>(map: &crate::hash::IndexMap<Str, V>) -> Vec<(&Str, &V)> {
     let mut all: Vec<_> = map.iter().collect();
     all.sort_by_key(|(name, _)| *name);
     all

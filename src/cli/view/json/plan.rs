@@ -30,7 +30,7 @@ pub fn plan(plan: &Plan, config: &Config, schemas: &Schemas) -> String {
             m.array("resource_drift", drift, resource_change);
         }
         if !plan.changes.is_empty() {
-            m.array("resource_changes", &plan.changes, resource_change);
+            m.array("resource_changes", &plan.changes, |c, out| resource_change(c, out));
         }
         if !plan.outputs.is_empty() {
             m.object("output_changes", |m| {
@@ -67,7 +67,7 @@ pub fn test_plan(plan: &Plan, providers: &BTreeMap<Provider, Arc<ProviderSchema>
             });
         }
         if !plan.changes.is_empty() {
-            m.array("resource_changes", &plan.changes, resource_change);
+            m.array("resource_changes", &plan.changes, |c, out| resource_change(c, out));
         }
         let drift = drift(plan);
         if !drift.is_empty() {
@@ -141,6 +141,7 @@ fn planned_values(out: &mut String, plan: &Plan) {
         let mut planned: Vec<&ResourceChange> = plan
             .changes
             .iter()
+            .map(|c| &**c)
             .filter(|c| !matches!(c.action, Action::Delete | Action::Open) && c.deposed.is_none())
             .collect();
         planned.sort_by(|a, b| a.addr.cmp(&b.addr));
@@ -330,7 +331,7 @@ mod tests {
         let p = Plan {
             mode: PlanMode::Normal,
             variables: BTreeMap::new(),
-            changes: vec![replacement(); 10_000],
+            changes: vec![replacement().into(); 10_000],
             drift: Vec::new(),
             generated: Vec::new(),
             outputs: BTreeMap::new(),
