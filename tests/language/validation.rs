@@ -120,6 +120,7 @@ output "b" {
 fn parts_of_attributes_that_no_value_has() {
     let found = validated(
         r#"
+variable "key" {}
 resource "terraform_data" "one" {}
 resource "terraform_data" "list" {
   count = 1
@@ -134,18 +135,18 @@ output "b" {
   value = try(terraform_data.list[0].id.x, terraform_data.list.0.id.x)
 }
 output "not_fixed" {
-  value = [terraform_data.one.output.x[0], terraform_data.list[*].id.x, [for t in terraform_data.map : t.id.x]]
+  value = [terraform_data.one.output.x[0], terraform_data.list[*].id.x, terraform_data.map[var.key].id.x, [for t in terraform_data.map : t.id.x]]
 }
 "#,
     );
     assert_eq!(
         found,
         [
-            "error main.tf:9,33-35 Unsupported attribute",
-            "error main.tf:9,62-65 Invalid index",
-            "error main.tf:9,93-95 Unsupported attribute",
-            "error main.tf:12,40-42 Unsupported attribute",
-            "error main.tf:12,68-70 Unsupported attribute",
+            "error main.tf:10,33-35 Unsupported attribute",
+            "error main.tf:10,62-65 Invalid index",
+            "error main.tf:10,93-95 Unsupported attribute",
+            "error main.tf:13,40-42 Unsupported attribute",
+            "error main.tf:13,68-70 Unsupported attribute",
         ]
     );
 }

@@ -39,11 +39,11 @@ impl References<'_> {
         let Target::Resource(slot) = t.target else { return None };
         let steps = t.steps.get(usize::from(t.consumed)..)?;
         let steps = match steps {
-            [first, rest @ ..] if matches!(first.kind, StepKind::Index(_) | StepKind::LegacyIndex(_)) => rest,
-            [first, ..] if !matches!(first.kind, StepKind::Attr(_)) => return None,
+            [first, ..] if !is_fixed(first) => return None,
+            [first, rest @ ..] if is_index(first) => rest,
             all => all,
         };
-        if let Some(step) = steps.first().filter(|s| matches!(s.kind, StepKind::Index(_) | StepKind::LegacyIndex(_))) {
+        if let Some(step) = steps.first().filter(|s| is_index(s)) {
             let detail = format!("Attributes of {} are named with a dot.", written(t));
             return Some(Diagnostic::error("Invalid index operation", detail).at(step.range));
         }
@@ -170,7 +170,7 @@ fn in_nested_block<'s>(name: &str, nested: &NestedBlock, steps: &'s [Step]) -> O
 fn in_attributes<'s>(nested: &NestedAttributes, steps: &'s [Step]) -> Option<Wrong<'s>> {
     let steps = match (nested.nesting, steps) {
         (Nesting::Single | Nesting::Group, steps) => steps,
-        (Nesting::List | Nesting::Map, [step, rest @ ..]) if is_index(step) => rest,
+        (Nesting::List | Nesting::Map, [step, rest @ ..]) if is_index(step) && is_fixed(step) => rest,
         (_, steps) => return in_value(&nested.value_type(), steps),
     };
     let (first, rest) = steps.split_first()?;

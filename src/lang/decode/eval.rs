@@ -133,7 +133,7 @@ impl Dynamic {
             return;
         }
         let (collection, marks) = for_each.unmark();
-        if !marks.is_empty() {
+        if !marks.is_empty() && collection.is_known() {
             let secret = if marks.contains(Marks::SENSITIVE) { "sensitive" } else { "ephemeral" };
             let detail = format!("The value is {secret}, but the number of blocks would show something of it.");
             self.invalid(detail, place, diags);
