@@ -428,7 +428,7 @@ fn depends_on_of_a_resource_on_itself() {
         validated(&format!("resource \"terraform_data\" \"a\" {{\n  depends_on = [terraform_data.a{reference}]\n}}\n"))
     };
     assert_eq!(with(""), [""; 0]);
-    assert_eq!(with(".id"), ["error main.tf:2,34-37 Invalid depends_on reference"]);
+    assert_eq!(with(".id"), ["error main.tf:2,33-36 Invalid depends_on reference"]);
 }
 
 #[test]
