@@ -138,7 +138,8 @@ impl Resolver<'_, '_> {
     }
 
     fn call(&mut self, call: &mut Call) {
-        call.args.iter_mut().for_each(|a| self.expr(a));
+        let values = call.values().len();
+        call.args.iter_mut().take(values).for_each(|a| self.expr(a));
     }
 
     fn object_item(&mut self, item: &mut ObjectItem) {

@@ -129,6 +129,21 @@ pub struct Call {
     pub expand_final: bool,
 }
 
+impl Call {
+    /// Whether it is OpenTofu's `convert`, whose second argument is a type.
+    pub fn is_convert(&self) -> bool {
+        matches!(&*self.name, "convert" | "core::convert")
+    }
+
+    /// The arguments that are values.
+    pub fn values(&self) -> &[Expr] {
+        match &*self.args {
+            [value, _] if self.is_convert() => std::slice::from_ref(value),
+            all => all,
+        }
+    }
+}
+
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum UnaryOp {
     Neg,

@@ -68,7 +68,7 @@ impl<'a> Walk<'a, '_> {
             }
             ExprKind::Call(call) => {
                 (self.f)(Met::Call(call, expr.range));
-                call.args.iter().for_each(|a| self.expr(a));
+                call.values().iter().for_each(|a| self.expr(a));
             }
             ExprKind::Conditional(parts) => parts.iter().for_each(|e| self.expr(e)),
             ExprKind::Unary(_, operand) | ExprKind::Paren(operand) => self.expr(operand),

@@ -33,14 +33,45 @@ fn functions_that_do_not_exist_get_a_suggestion() {
     assert!(answer.contains("Call to unknown function") && answer.contains("\"upper\""), "{answer}");
 }
 
+// The next four are not in Terraform 1.11, but in OpenTofu.
+
 #[test]
-fn functions_of_opentofu() {
-    // Not in Terraform 1.11.
+fn function_convert() {
     answers(&[
-        ("urldecode(\"a%20b\")", "\"a b\""),
-        ("cidrcontains(\"10.0.0.0/8\", \"10.1.2.3\")", "true"),
-        ("base64gunzip(base64gzip(\"text\"))", "\"text\""),
+        ("convert(\"true\", bool)", "true"),
+        ("convert([\"b\", \"a\", \"b\"], set(string))", "toset([\n  \"a\",\n  \"b\",\n])"),
+        ("convert({}, object({ name = optional(string, \"x\") }))", "{\n  \"name\" = \"x\"\n}"),
+        ("core::convert([1, \"2\"], tuple([string, number]))", "[\n  \"1\",\n  2,\n]"),
+        ("[for n in [\"1\"] : convert(n, number)]", "[\n  1,\n]"),
+        ("can(convert(\"x\", number))", "false"),
     ]);
+    assert_eq!(error_of("convert(\"x\", number)"), "Invalid function argument");
+    assert_eq!(error_of("convert(\"x\", nummber)"), "Invalid type specification");
+    assert_eq!(error_of("convert(\"x\")"), "Not enough function arguments");
+}
+
+#[test]
+fn function_cidrcontains() {
+    answers(&[
+        ("cidrcontains(\"10.0.0.0/8\", \"10.1.2.3\")", "true"),
+        ("cidrcontains(\"10.0.0.0/8\", \"10.1.0.0/16\")", "true"),
+        ("cidrcontains(\"10.1.0.0/16\", \"10.0.0.0/8\")", "false"),
+        ("cidrcontains(\"fe80::/48\", \"fe80::1\")", "true"),
+    ]);
+    assert_eq!(error_of("cidrcontains(\"10.0.0.0/8\", \"::1\")"), "Error in function call");
+    assert_eq!(error_of("cidrcontains(\"x\", \"10.1.2.3\")"), "Invalid function argument");
+}
+
+#[test]
+fn function_base64gunzip() {
+    answers(&[("base64gunzip(base64gzip(\"text\"))", "\"text\"")]);
+    assert_eq!(error_of("base64gunzip(\"aGk=\")"), "Error in function call");
+}
+
+#[test]
+fn function_urldecode() {
+    answers(&[("urldecode(\"a%20b+c%2F\")", "\"a b c/\""), ("urldecode(urlencode(\"é/ &\"))", "\"é/ &\"")]);
+    assert_eq!(error_of("urldecode(\"%zz\")"), "Error in function call");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! The arguments of `lifecycle`.
 
-use crate::harness::{apply, changes, folder, plan_problems, problems};
+use crate::harness::{apply, changes, folder, plan_problems, problems, validated};
 
 #[test]
 fn create_before_destroy() {
@@ -239,7 +239,7 @@ data "terraform_remote_state" "other" {
 }
 
 #[test]
-fn enabled_of_opentofu() {
+fn enabled_resource() {
     // Not in Terraform 1.11.
     let work = folder(
         r#"
@@ -256,4 +256,49 @@ resource "terraform_data" "a" {
     apply(&work, &[]);
     assert_eq!(work.ok(&["state", "list"]), "terraform_data.a\n");
     assert_eq!(apply(&work, &["-var=on=false"]), "Apply complete! Resources: 0 added, 0 changed, 1 destroyed.");
+}
+
+#[test]
+fn enabled_module() {
+    // Not in Terraform 1.11, but in OpenTofu.
+    let work = folder(
+        r#"
+variable "on" {
+  default = true
+}
+module "m" {
+  source = "./m"
+  lifecycle {
+    enabled = var.on
+  }
+}
+output "id" {
+  value = var.on ? module.m.name : "none"
+}
+-- m/main.tf --
+resource "terraform_data" "a" {}
+output "name" {
+  value = "in the module"
+}
+"#,
+    );
+    apply(&work, &[]);
+    assert_eq!(work.ok(&["state", "list"]), "module.m.terraform_data.a\n");
+    assert_eq!(work.ok(&["output", "-raw", "id"]), "in the module");
+    assert_eq!(apply(&work, &["-var=on=false"]), "Apply complete! Resources: 0 added, 0 changed, 1 destroyed.");
+    assert_eq!(work.ok(&["output", "-raw", "id"]), "none");
+}
+
+#[test]
+fn enabled_excludes_count_and_for_each() {
+    let with = |argument: &str| {
+        validated(&format!(
+            "resource \"terraform_data\" \"a\" {{\n  {argument}\n  lifecycle {{\n    enabled = true\n  }}\n}}\n"
+        ))
+    };
+    assert_eq!(with("count = 1"), ["error main.tf:4,5-12 Invalid combination of \"enabled\" and \"count\""]);
+    assert_eq!(
+        with("for_each = toset([])"),
+        ["error main.tf:4,5-12 Invalid combination of \"enabled\" and \"for_each\""]
+    );
 }

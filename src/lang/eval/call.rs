@@ -7,6 +7,7 @@ use crate::lang::parse;
 use crate::lang::scope::Scope;
 use crate::lang::suggest::did_you_mean;
 use crate::lang::syntax::{Call, Expr, ExprKind, Step, StepKind, TemplatePart, Traversal};
+use crate::lang::type_expr;
 use gpuform_schema::{Marks, Type, Value};
 
 impl Cx<'_> {
@@ -21,6 +22,7 @@ impl Cx<'_> {
         match function.name {
             "try" => return self.call_try(call, expr, diags),
             "can" => return self.call_can(call, expr, diags),
+            "convert" => return self.call_convert(call, expr, diags),
             "templatefile" | "templatestring" if self.scope.in_template() => {
                 let at = name_with_parenthesis(call);
                 self.fail_call(diags, expr, at, call, "Error in function call", || {
@@ -194,6 +196,29 @@ impl Cx<'_> {
             return Value::FALSE;
         }
         if value.is_wholly_known() { Value::TRUE } else { Value::unknown(Type::Bool) }
+    }
+
+    fn call_convert(self, call: &Call, expr: &Expr, diags: &mut Diagnostics) -> Value {
+        let [value, ty] = &call.args[..] else {
+            if let Some(function) = functions::lookup("convert")
+                && let Err(e) = function.check_arity(call.args.len())
+            {
+                self.function_failed(&e, call, expr, diags);
+            }
+            return Value::unknown(Type::Dynamic);
+        };
+        let before = diags.len();
+        let value = self.eval(value, diags);
+        let Some(ty) = type_expr::constraint(ty, diags).filter(|_| diags.len() == before) else {
+            return Value::unknown(Type::Dynamic);
+        };
+        match ty.apply(&value) {
+            Ok(value) => value,
+            Err(e) => {
+                self.function_failed(&FunctionError::argument(0, e.to_string()), call, expr, diags);
+                Value::unknown(Type::Dynamic)
+            }
+        }
     }
 
     /// Reports why a call failed, pointing at the argument to blame where it is known.

@@ -75,7 +75,11 @@ pub(super) fn special() -> Vec<Function> {
     let doc = "Evaluates its arguments one after another and returns the value of the first that has no errors.";
     let mut attempt = Signature::new::<Value>("try", &[doc]);
     attempt.parameter::<Rest<Value>>("expressions", &[]);
-    vec![can.special(), attempt.special()]
+    let doc = "Converts a value to a type, which is written as in the declaration of a variable.";
+    let mut convert = Signature::new::<Value>("convert", &[doc]);
+    convert.parameter::<Value>("value", &[]);
+    convert.parameter::<Value>("type", &[]);
+    vec![can.special(), attempt.special(), convert.special()]
 }
 
 fn converted<T>(value: &Raw) -> Result<Typed<T>, FunctionError>
