@@ -27,12 +27,8 @@ impl Program {
         let nothing: Set = Arc::default();
         let mut lists: HashMap<Set, Arc<[ConfigResource]>> = HashMap::default();
         for n in order.iter().map(|n| n.index()).filter(|n| asked[*n]) {
-            let inputs: Vec<usize> = self
-                .graph
-                .neighbors_directed(NodeIndex::new(n), Direction::Incoming)
-                .filter(|i| !matches!(self.graph[*i], Node::Provider(_)))
-                .map(NodeIndex::index)
-                .collect();
+            let inputs: Vec<usize> =
+                self.graph.neighbors_directed(NodeIndex::new(n), Direction::Incoming).map(NodeIndex::index).collect();
             direct[n] = union(&inputs, &positions, |i| if positions[i].is_some() { &nothing } else { &direct[i] });
             let whole = union(&inputs, &positions, |i| &far[i]);
             far[n] = if whole.len() > LONG { direct[n].clone() } else { whole };

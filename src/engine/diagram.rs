@@ -506,7 +506,7 @@ impl<'a> Drawing<'a> {
 
     /// The vertex of an object that is created, changed or read; what needs the resource needs it as well.
     fn made(&mut self, change: &ResourceChange, users: &HashMap<usize, Vec<usize>>) -> Option<usize> {
-        if matches!(change.action, Action::NoOp | Action::Delete | Action::Forget | Action::Open) {
+        if matches!(change.action, Action::NoOp | Action::Delete | Action::Forget) {
             return None;
         }
         let v = self.diagram.resource(change.addr.to_string(), change.addr.config());

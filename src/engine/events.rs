@@ -16,6 +16,14 @@ pub struct IdentifiedBy {
     pub value: String,
 }
 
+/// What is done with an ephemeral resource.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum EphemeralAction {
+    Open,
+    Renew,
+    Close,
+}
+
 /// One thing that happened.
 #[derive(Clone, Debug)]
 pub enum Event<'a> {
@@ -49,6 +57,25 @@ pub enum Event<'a> {
         deposed: Option<DeposedKey>,
         action: Action,
         elapsed: Duration,
+    },
+    /// Something begins with an ephemeral resource, or ends: well or with errors.
+    EphemeralStart {
+        addr: &'a ResourceInstance,
+        action: EphemeralAction,
+    },
+    EphemeralDone {
+        addr: &'a ResourceInstance,
+        action: EphemeralAction,
+        elapsed: Duration,
+    },
+    EphemeralErrored {
+        addr: &'a ResourceInstance,
+        action: EphemeralAction,
+        elapsed: Duration,
+    },
+    /// An ephemeral resource cannot be opened while planning, as its configuration is not known yet.
+    EphemeralDeferred {
+        addr: &'a ResourceInstance,
     },
     /// The change of one object is decided. Sent in no particular order.
     Planned(&'a ResourceChange),

@@ -139,7 +139,7 @@ impl Execution {
         plan.changes
             .iter()
             .map(|c| match c.action {
-                Action::NoOp | Action::Open => 0,
+                Action::NoOp => 0,
                 Action::DeleteThenCreate | Action::CreateThenDelete => 2,
                 _ => 1,
             })

@@ -140,8 +140,10 @@ impl Executor {
                     let configured = &*walk.handler(&addr, configured?);
                     match (block.mode(), change) {
                         (Mode::Ephemeral, _) => {
-                            crate::engine::ephemeral::open(walk, code, info, configured, &addr, block, run, repeat)
-                                .await
+                            crate::engine::ephemeral::open(
+                                walk, slot, code, info, configured, &addr, block, run, repeat,
+                            )
+                            .await
                         }
                         (_, Some(change)) => {
                             let job = Job { walk, change, block, program: code, info, configured, run, repeat };
@@ -156,6 +158,10 @@ impl Executor {
                                 // Left out by a target, or only refreshed: it may yet be created.
                                 return Some(Value::unknown(info.ty.clone()));
                             }
+                            if block.mode() == Mode::Data {
+                                // It was read, and its conditions were checked, while planning.
+                                return Some(value);
+                            }
                             let scope = walk.runtime.scope(run, repeat);
                             walk.unchanged_conditions(block, &addr, scope, &value).then_some(value)
                         }
@@ -165,7 +171,9 @@ impl Executor {
             let values: Vec<Option<Value>> = schedule::in_order(jobs, CONCURRENT_INSTANCES).await;
             ok &= values.iter().all(Option::is_some);
             let values = repeats.iter().zip(values).filter_map(|(r, v)| Some((r.clone(), v?)));
-            let _ = run.resources[slot as usize].set(combine(values, &Kind::of_block(block)));
+            if !walk.phase.is_destroy() || !repeats.is_empty() {
+                let _ = run.resources[slot as usize].set(combine(values, &Kind::of_block(block)));
+            }
         }
         ok
     }

@@ -101,11 +101,40 @@ pub fn evaluate_config(
     Some((value, sensitive))
 }
 
+/// Whether a path leads to, or into, an attribute that is only written.
 fn is_write_only(program: &ResourceProgram, path: &Path) -> bool {
-    match path.0.first() {
-        Some(Step::Attr(name)) => program.info.schema.block.attributes.get(name).is_some_and(|a| a.write_only),
-        _ => false,
+    let mut block = &program.info.schema.block;
+    for step in &path.0 {
+        // Positions and keys choose between blocks of one type.
+        let Step::Attr(name) = step else { continue };
+        match (block.attributes.get(name), block.blocks.get(name)) {
+            (Some(attribute), _) => return attribute.write_only,
+            (None, Some(nested)) => block = &nested.block,
+            (None, None) => return false,
+        }
     }
+    false
+}
+
+/// An error where a provider has read an object that breaks the rules.
+pub fn invalid_object(
+    provider: &crate::addr::AbsProviderConfig,
+    info: &TypeInfo,
+    addr: &ResourceInstance,
+    object: &Value,
+) -> Option<Diagnostic> {
+    let broken = objects::check_read(&info.schema.block, object);
+    if broken.is_empty() {
+        return None;
+    }
+    let places: Vec<String> = broken.iter().map(|b| format!("- {addr}{} {}", b.path, b.what)).collect();
+    let detail = format!(
+        "The provider {} returned an object that cannot be used:\n{}\nThis is a bug in the provider, which should be reported to \
+         those who maintain it.",
+        provider.provider.for_display(),
+        places.join("\n")
+    );
+    Some(Diagnostic::error("Provider produced invalid object", detail).address(addr))
 }
 
 /// What reading a data source gave.
@@ -139,6 +168,7 @@ pub async fn read_data(
         let (read, more) = provider.read_data_source(&info.name, config, None).await;
         diags.extend(more);
         value = read;
+        diags.extend(value.as_ref().and_then(|v| invalid_object(&configured.addr, info, addr, v)));
     }
     let mut diags = explain(diags, program, block, addr);
     let failed = diags.has_errors() || value.is_none();

@@ -311,6 +311,7 @@ pub async fn plan_evaluated(
     let destroy = options.mode == PlanMode::Destroy;
     let mut targets = Targets::new(options.targets.clone(), options.excludes.clone(), destroy);
     let included = targets.select(&program);
+    targets.keep(&state);
     let complete = targets.is_empty();
     let input = PlannerInput {
         mode: options.mode,

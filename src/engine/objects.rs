@@ -391,6 +391,43 @@ fn fits(planned: &Value, actual: &Value, path: &Path, out: &mut Vec<Broken>) {
     }
 }
 
+/// What is wrong with an object that a provider has read: parts that it does not know, or values that are only written.
+pub fn check_read(block: &Block, object: &Value) -> Vec<Broken> {
+    let mut broken = Vec::new();
+    unknown_parts(object, &Path::root(), &mut broken);
+    written_parts(block, object, &Path::root(), &mut broken);
+    broken
+}
+
+fn unknown_parts(value: &Value, path: &Path, out: &mut Vec<Broken>) {
+    if value.is_wholly_known() {
+        return;
+    }
+    if !value.is_known() {
+        out.push(Broken { path: path.clone(), what: "is unknown".into() });
+        return;
+    }
+    let _ = value.map_children(&mut |step, c| {
+        unknown_parts(c, &path.child(step()), out);
+        c.clone()
+    });
+}
+
+fn written_parts(block: &Block, object: &Value, path: &Path, out: &mut Vec<Broken>) {
+    if !has_write_only(block) {
+        return;
+    }
+    for (name, _) in block.attributes.iter().filter(|(_, a)| a.write_only) {
+        if object.get(name).is_some_and(|v| !v.is_null()) {
+            out.push(Broken { path: path.attr(name.clone()), what: "is write-only, but was returned".into() });
+        }
+    }
+    for (name, b) in &block.blocks {
+        let Some(v) = object.get(name) else { continue };
+        each_object(b.nesting, v, &path.attr(name.clone()), &mut |v, path| written_parts(&b.block, v, path, out));
+    }
+}
+
 /// Whether a planned object is complete for this configuration: nothing that is configured was left unknown, and nothing
 /// that turned out to be left out either, unless the provider computes it. Elements of sets cannot be paired, so a set
 /// with unknown parts counts as incomplete.

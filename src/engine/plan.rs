@@ -37,8 +37,6 @@ pub enum Action {
     Delete,
     /// Remove from the state only.
     Forget,
-    /// Open an ephemeral resource.
-    Open,
 }
 
 impl Action {
@@ -206,7 +204,7 @@ impl Plan {
                 }
                 Action::Delete => c.destroy += 1,
                 Action::Forget => c.forget += 1,
-                Action::NoOp | Action::Read | Action::Open => {}
+                Action::NoOp | Action::Read => {}
             }
         }
         c
@@ -226,9 +224,7 @@ impl Plan {
 
     /// Whether there is anything that `-detailed-exitcode` reports as a difference.
     pub fn has_changes(&self) -> bool {
-        self.changes
-            .iter()
-            .any(|c| !matches!(c.action, Action::NoOp | Action::Open) || c.is_moved() || c.importing.is_some())
+        self.changes.iter().any(|c| c.action != Action::NoOp || c.is_moved() || c.importing.is_some())
             || self.outputs.values().any(is_change)
     }
 }

@@ -144,7 +144,7 @@ mod bytes {
 // ---- small tables: enums as numbers
 
 const MODES: [PlanMode; 3] = [PlanMode::Normal, PlanMode::Destroy, PlanMode::RefreshOnly];
-const ACTIONS: [Action; 9] = [
+const ACTIONS: [Action; 8] = [
     Action::NoOp,
     Action::Create,
     Action::Read,
@@ -153,7 +153,6 @@ const ACTIONS: [Action; 9] = [
     Action::CreateThenDelete,
     Action::Delete,
     Action::Forget,
-    Action::Open,
 ];
 const REASONS: [ActionReason; 14] = [
     ActionReason::None,

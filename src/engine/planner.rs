@@ -124,9 +124,7 @@ impl Planner {
     /// Whether applying will change any instance of a block.
     fn block_changes(&self, block: (ModuleId, Slot)) -> bool {
         let work = self.work();
-        work.by_block
-            .get(&block)
-            .is_some_and(|c| c.iter().any(|i| !matches!(work.changes[*i].action, Action::NoOp | Action::Open)))
+        work.by_block.get(&block).is_some_and(|c| c.iter().any(|i| work.changes[*i].action != Action::NoOp))
     }
 
     async fn block(&self, walk: &Walk, m: ModuleId, slot: Slot) -> bool {
@@ -188,7 +186,10 @@ impl Planner {
             let planned = schedule::in_order(instances, CONCURRENT_INSTANCES).await;
             ok &= planned.iter().all(Option::is_some);
             let values = repeats.iter().zip(&planned).filter_map(|(r, v)| Some((r.clone(), v.clone()?)));
-            let _ = run.resources[slot as usize].set(combine(values, &Kind::of_block(block)));
+            // Without objects there is nothing to tell a provider that still wants to know one: it stays unknown.
+            if self.input.mode != PlanMode::Destroy || !repeats.is_empty() {
+                let _ = run.resources[slot as usize].set(combine(values, &Kind::of_block(block)));
+            }
             if block.mode() == Mode::Managed && self.input.mode != PlanMode::Destroy {
                 let wanted: HashSet<InstanceKey> = repeats.iter().map(Repeat::key).collect();
                 ok &= self.surplus(walk, (m, slot), abs, &wanted, info).await;
@@ -269,6 +270,7 @@ impl Planner {
             Mode::Ephemeral => {
                 crate::engine::ephemeral::open(
                     i.walk,
+                    i.slot,
                     i.program,
                     i.info,
                     &i.configured,

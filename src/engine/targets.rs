@@ -6,6 +6,7 @@ use crate::engine::program::{ModuleId, Node, Program};
 use crate::engine::walk::Walk;
 use crate::hash::{HashMap, HashSet};
 use crate::lang::syntax::Slot;
+use crate::state::State;
 use petgraph::Direction;
 use petgraph::graph::NodeIndex;
 
@@ -18,6 +19,8 @@ pub struct Targets {
     needed: HashSet<NodeIndex>,
     /// When destroying: resources that depend on a target are destroyed with it.
     dependents: HashSet<NodeIndex>,
+    /// When destroying: what excluded objects depend on, which stays with them.
+    kept: HashSet<ConfigResource>,
     destroy: bool,
 }
 
@@ -46,7 +49,7 @@ impl Targets {
             graph.node_indices().filter(|n| matches(*n, &self.targets)).collect()
         };
         let mut left_out = HashSet::default();
-        if !self.excludes.is_empty() {
+        if !self.excludes.is_empty() && !self.destroy {
             // An instance-level exclusion leaves the block in; what depends on an excluded block goes out with it.
             let out: Vec<NodeIndex> = graph
                 .node_indices()
@@ -84,6 +87,29 @@ impl Targets {
         Some(all)
     }
 
+    /// When destroying, what an excluded object depends on by the state stays as well; what depends on it may go.
+    pub fn keep(&mut self, state: &State) {
+        if !self.destroy || self.excludes.is_empty() {
+            return;
+        }
+        let mut needs: HashMap<ConfigResource, Vec<ConfigResource>> = HashMap::default();
+        let mut queue = Vec::new();
+        for i in state.instances() {
+            let addr = i.addr();
+            let objects = i.state.current.iter().chain(i.state.deposed.values());
+            needs.entry(addr.config()).or_default().extend(objects.flat_map(|o| o.dependencies.iter().cloned()));
+            if self.excludes.iter().any(|t| covers(t, &addr)) {
+                queue.push(addr.config());
+            }
+        }
+        while let Some(resource) = queue.pop() {
+            for needed in needs.remove(&resource).into_iter().flatten() {
+                queue.push(needed.clone());
+                self.kept.insert(needed);
+            }
+        }
+    }
+
     /// Root outputs whose resources all take part are brought up to date as well.
     fn add_complete_outputs(&self, program: &Program, all: &mut HashSet<NodeIndex>) {
         let outputs: Vec<NodeIndex> =
@@ -102,7 +128,7 @@ impl Targets {
         if self.is_empty() {
             return true;
         }
-        if self.excludes.iter().any(|t| covers(t, addr)) {
+        if self.excludes.iter().any(|t| covers(t, addr)) || self.kept.contains(&addr.config()) {
             return false;
         }
         if self.targets.is_empty() || self.targets.iter().any(|t| covers(t, addr)) {
@@ -141,6 +167,7 @@ impl Targets {
     pub fn includes_orphan(&self, addr: &ResourceInstance) -> bool {
         (self.targets.is_empty() || self.targets.iter().any(|t| covers(t, addr)))
             && !self.excludes.iter().any(|t| covers(t, addr))
+            && !self.kept.contains(&addr.config())
     }
 }
 

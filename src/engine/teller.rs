@@ -3,7 +3,7 @@
 
 use crate::addr::ResourceInstance;
 use crate::diag::Failure;
-use crate::engine::events::{Event, Events, IdentifiedBy};
+use crate::engine::events::{EphemeralAction, Event, Events, IdentifiedBy};
 use crate::engine::plan::Action;
 use crate::state::DeposedKey;
 use crate::state::journal::Durable;
@@ -29,11 +29,18 @@ enum Item {
 enum Told {
     Operation { addr: ResourceInstance, deposed: Option<DeposedKey>, action: Action, moment: Moment },
     Provisioner { addr: ResourceInstance, provisioner: Str, moment: ProvisionerMoment },
+    Ephemeral { addr: ResourceInstance, action: EphemeralAction, moment: EphemeralMoment },
 }
 
 enum Moment {
     Start(Option<IdentifiedBy>),
     Done(Option<IdentifiedBy>, Duration),
+    Errored(Duration),
+}
+
+enum EphemeralMoment {
+    Start,
+    Done(Duration),
     Errored(Duration),
 }
 
@@ -103,7 +110,14 @@ impl Told {
         let provisioner = |addr: &ResourceInstance, provisioner: &str, moment| {
             Some(Told::Provisioner { addr: addr.clone(), provisioner: provisioner.into(), moment })
         };
+        let ephemeral =
+            |addr: &ResourceInstance, action, moment| Some(Told::Ephemeral { addr: addr.clone(), action, moment });
         match event {
+            Event::EphemeralStart { addr, action } => ephemeral(addr, action, EphemeralMoment::Start),
+            Event::EphemeralDone { addr, action, elapsed } => ephemeral(addr, action, EphemeralMoment::Done(elapsed)),
+            Event::EphemeralErrored { addr, action, elapsed } => {
+                ephemeral(addr, action, EphemeralMoment::Errored(elapsed))
+            }
             Event::OperationStart { addr, deposed, action, id } => operation(addr, deposed, action, Moment::Start(id)),
             Event::OperationDone { addr, deposed, action, id, elapsed } => {
                 operation(addr, deposed, action, Moment::Done(id, elapsed))
@@ -119,6 +133,7 @@ impl Told {
             Event::ProvisionerErrored { addr, provisioner: p } => provisioner(addr, p, ProvisionerMoment::Errored),
             Event::RefreshStart { .. }
             | Event::RefreshDone { .. }
+            | Event::EphemeralDeferred { .. }
             | Event::Planned(_)
             | Event::ApplyBegins { .. }
             | Event::Note(_)
@@ -140,6 +155,14 @@ impl Told {
                     Moment::Done(_, elapsed) | Moment::Errored(elapsed) => {
                         Event::OperationErrored { addr, deposed, action, elapsed }
                     }
+                });
+            }
+            Told::Ephemeral { addr, action, moment } => {
+                let addr = &addr;
+                events.event(match moment {
+                    EphemeralMoment::Start => Event::EphemeralStart { addr, action },
+                    EphemeralMoment::Done(elapsed) => Event::EphemeralDone { addr, action, elapsed },
+                    EphemeralMoment::Errored(elapsed) => Event::EphemeralErrored { addr, action, elapsed },
                 });
             }
             Told::Provisioner { addr, provisioner, moment } => {

@@ -91,7 +91,7 @@ impl Work {
         c.current_dir(self.dir.path()).env_clear();
         c.env("PATH", std::env::var_os("PATH").unwrap_or_default());
         c.env("HOME", self.dir.path()).env("TF_CLI_CONFIG_FILE", self.path("cli.tfrc"));
-        c.env("DEMO_STORE", self.path("store")).stdin(std::process::Stdio::null());
+        c.env("DEMO_STORE", self.path("store")).env("DEMO_LOG", self.path("log")).stdin(std::process::Stdio::null());
     }
 
     pub fn run(&self, args: &[&str]) -> Output {

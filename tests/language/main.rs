@@ -8,6 +8,7 @@ mod blocks;
 #[allow(dead_code)]
 mod demo;
 mod early_evaluation;
+mod ephemeral;
 mod expressions;
 mod files;
 mod functions;

@@ -74,6 +74,43 @@ fn moved_module() {
 }
 
 #[test]
+fn moved_to_another_type_through_the_provider() {
+    let Some(work) = demo_folder("resource \"demo_thing\" \"t\" {\n  name  = \"n\"\n  value = \"v\"\n}\n") else {
+        return;
+    };
+    apply(&work, &[]);
+    let before = work.ids();
+    work.write(
+        "main.tf",
+        r#"
+resource "demo_item" "i" {
+  title = "n"
+  value = "w"
+}
+moved {
+  from = demo_thing.t
+  to   = demo_item.i
+}
+"#,
+    );
+    assert_eq!(changes(&work, &[]), ["update demo_item.i from demo_thing.t"]);
+    assert_eq!(apply(&work, &[]), "Apply complete! Resources: 0 added, 1 changed, 0 destroyed.");
+    assert_eq!((work.ids(), work.ok(&["state", "list"]).trim()), (before, "demo_item.i"));
+    assert!(changes(&work, &[]).is_empty());
+}
+
+#[test]
+fn moved_to_another_type_that_refuses() {
+    let Some(work) = demo_folder("resource \"terraform_data\" \"a\" {}\n") else { return };
+    apply(&work, &[]);
+    work.write(
+        "main.tf",
+        "resource \"demo_item\" \"i\" {\n  title = \"n\"\n}\nmoved {\n  from = terraform_data.a\n  to   = demo_item.i\n}\n",
+    );
+    assert_eq!(problems(&work, &["plan", "-json"]), ["error Unsupported move"]);
+}
+
+#[test]
 fn moved_to_an_object_that_exists_is_a_warning() {
     let work = folder("resource \"terraform_data\" \"a\" {}\nresource \"terraform_data\" \"b\" {}\n");
     apply(&work, &[]);

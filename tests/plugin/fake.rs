@@ -1,6 +1,7 @@
 //! A provider that misbehaves on demand. The test executable plays it: a shell script, which is what the host starts,
 //! runs it again with the name of the test `fake_plugin` and a mode in the environment.
 
+use crate::strange;
 use base64::Engine as _;
 use futures::stream::unfold;
 use gpuform_schema::proto::{v5, v6};
@@ -84,7 +85,7 @@ pub fn schema() -> ProviderSchema {
     };
     ProviderSchema {
         provider: thing.clone(),
-        resources: [("fake_thing".into(), thing.clone())].into(),
+        resources: [("fake_thing".into(), thing.clone()), (strange::TYPE.into(), strange::schema())].into(),
         data_sources: [("fake_data".into(), thing.clone())].into(),
         ephemeral_resources: [("fake_secret".into(), thing)].into(),
         functions: [("double".into(), Arc::new(double))].into(),
@@ -255,6 +256,9 @@ impl Fake {
             }
             "upgrade_resource_state" => {
                 let request = v6::upgrade_resource_state::Request::decode(request).unwrap();
+                if request.type_name == strange::TYPE {
+                    return Ok(strange::upgrade(request).encode_to_vec());
+                }
                 let json = String::from_utf8(request.raw_state.unwrap().json).unwrap();
                 let name = format!("version {}: {json}", request.version);
                 v6::upgrade_resource_state::Response {
@@ -265,6 +269,9 @@ impl Fake {
             }
             "plan_resource_change" => {
                 let request = v6::plan_resource_change::Request::decode(request).unwrap();
+                if request.type_name == strange::TYPE {
+                    return Ok(strange::plan(request, self.is("v5")).encode_to_vec());
+                }
                 v6::plan_resource_change::Response {
                     planned_state: request.proposed_new_state,
                     requires_replace: vec![(&Path::attrs(["name"])).into()],
@@ -285,6 +292,9 @@ impl Fake {
             }
             "apply_resource_change" => {
                 let request = v6::apply_resource_change::Request::decode(request).unwrap();
+                if request.type_name == strange::TYPE {
+                    return Ok(strange::apply(request, self.is("v5")).encode_to_vec());
+                }
                 v6::apply_resource_change::Response {
                     new_state: request.planned_state,
                     private: request.planned_private,
@@ -294,6 +304,9 @@ impl Fake {
             }
             "read_resource" => {
                 let request = v6::read_resource::Request::decode(request).unwrap();
+                if request.type_name == strange::TYPE {
+                    return Ok(strange::read(request).encode_to_vec());
+                }
                 v6::read_resource::Response { new_state: request.current_state, ..Default::default() }.encode_to_vec()
             }
             "import_resource_state" => {

@@ -3,6 +3,8 @@
 #![allow(clippy::unwrap_used)]
 
 mod fake;
+mod rules;
+mod strange;
 
 use gpuform::addr;
 use gpuform::diag::Diagnostics;

@@ -7,7 +7,7 @@ use gpuform_schema::Path;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 use tokio_util::sync::CancellationToken;
 
 /// One of the things that the SDK asks a resource to do.
@@ -37,6 +37,7 @@ pub struct Context<C> {
     limits: Limits,
     private: Mutex<Private>,
     warnings: Mutex<Vec<Diagnostic>>,
+    renew_at: Mutex<Option<SystemTime>>,
 }
 
 /// What the provider keeps with an object and no user sees: a JSON object.
@@ -51,7 +52,14 @@ impl<C> Context<C> {
         private: Private,
     ) -> Self {
         let limits = Limits::new(timeout, cancel);
-        Context { client, token, limits, private: Mutex::new(private), warnings: Mutex::default() }
+        Context {
+            client,
+            token,
+            limits,
+            private: Mutex::new(private),
+            warnings: Mutex::default(),
+            renew_at: Mutex::default(),
+        }
     }
 
     /// The configured client.
@@ -136,6 +144,15 @@ impl<C> Context<C> {
         let value = serde_json::to_value(value).map_err(|e| Error::new("Private data").detail(e.to_string()))?;
         lock(&self.private).insert(key.to_owned(), value);
         Ok(())
+    }
+
+    /// Asks to be renewed after this time; for ephemeral resources.
+    pub fn renew_after(&self, time: Duration) {
+        *lock(&self.renew_at) = SystemTime::now().checked_add(time);
+    }
+
+    pub(crate) fn renew_at(&self) -> Option<SystemTime> {
+        *lock(&self.renew_at)
     }
 
     pub(crate) fn finish(self) -> (Private, Vec<Diagnostic>) {

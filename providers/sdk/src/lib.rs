@@ -139,7 +139,8 @@
 //!
 //! - [`model`]: all field attributes. [`validate`] and [`suppress`]: what goes into them.
 //! - [`Attr`]: null, unknown, known. [`Set`]: lists without an order.
-//! - [`Resource`]: the operations and what they may rely on. [`DataSource`] and [`Provider`] likewise.
+//! - [`Resource`]: the operations and what they may rely on. [`DataSource`], [`EphemeralResource`] and [`Provider`]
+//!   likewise.
 //! - [`Batcher`]: one call of the API for many concurrent reads.
 //! - [`Context`]: client, client token, retries, waits, warnings, private data. [`Error`]: how to fail.
 //!
@@ -177,6 +178,7 @@ pub mod batch;
 mod check;
 pub mod codec;
 pub mod context;
+pub mod ephemeral;
 pub mod error;
 pub mod model;
 mod plan;
@@ -192,12 +194,16 @@ pub mod validate;
 pub use attr::{Attr, Set};
 pub use batch::Batcher;
 pub use context::Context;
+pub use ephemeral::EphemeralResource;
 pub use error::{Error, ErrorKind, Problems, Result};
 pub use gpuform_provider_sdk_derive::Model;
 pub use gpuform_schema::{Path, Step, Str, Type, Value};
 pub use model::Model;
-pub use provider::{DataSourceEntry, Function, FunctionError, Provider, ResourceEntry, Setup, data_source, resource};
-pub use resource::{DataSource, JsonObject, Plan, Resource};
+pub use provider::{
+    DataSourceEntry, EphemeralEntry, Function, FunctionError, Provider, ResourceEntry, Setup, data_source,
+    ephemeral_resource, resource,
+};
+pub use resource::{DataSource, JsonObject, MoveSource, Plan, Resource};
 pub use retry::Wait;
 pub use run::{RECOVER_KEY, TOKEN_KEY};
 pub use server::serve;
@@ -207,8 +213,9 @@ pub use timeouts::Timeouts;
 pub mod prelude {
     pub use crate::suppress::{case_insensitive, json_equal, zero_is_null};
     pub use crate::{
-        Attr, Batcher, Context, DataSource, DataSourceEntry, Error, Function, Model, Plan, Problems, Provider,
-        Resource, ResourceEntry, Result, Set, Setup, Timeouts, Value, Wait, data_source, resource,
+        Attr, Batcher, Context, DataSource, DataSourceEntry, EphemeralEntry, EphemeralResource, Error, Function, Model,
+        MoveSource, Plan, Problems, Provider, Resource, ResourceEntry, Result, Set, Setup, Timeouts, Value, Wait,
+        data_source, ephemeral_resource, resource,
     };
     pub use std::collections::BTreeMap;
 }

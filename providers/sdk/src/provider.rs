@@ -1,6 +1,7 @@
 //! What a provider author implements once: the [`Provider`], its configuration, its lists of resources, data sources
 //! and functions.
 
+use crate::ephemeral::{Ephemeral, EphemeralResource, EphemeralRunner};
 use crate::error::{Problems, Result};
 use crate::model::Model;
 use crate::resource::{DataSource, Resource};
@@ -40,6 +41,10 @@ pub trait Provider: Send + Sync + 'static {
         Vec::new()
     }
 
+    fn ephemeral_resources(&self) -> Vec<EphemeralEntry<Self::Client>> {
+        Vec::new()
+    }
+
     fn functions(&self) -> Vec<Function> {
         Vec::new()
     }
@@ -70,6 +75,12 @@ pub struct DataSourceEntry<C> {
     pub(crate) runner: Box<dyn DataSourceRunner<C>>,
 }
 
+/// An ephemeral resource in a provider's list; see [`ephemeral_resource`].
+pub struct EphemeralEntry<C> {
+    pub(crate) name: &'static str,
+    pub(crate) runner: Box<dyn EphemeralRunner<C>>,
+}
+
 /// The entry of a resource.
 pub fn resource<R: Resource>() -> ResourceEntry<R::Client> {
     ResourceEntry { name: R::TYPE, runner: Box::new(ResourceRunner::<R>::default()) }
@@ -78,6 +89,11 @@ pub fn resource<R: Resource>() -> ResourceEntry<R::Client> {
 /// The entry of a data source.
 pub fn data_source<D: DataSource>() -> DataSourceEntry<D::Client> {
     DataSourceEntry { name: D::TYPE, runner: Box::new(crate::run::DataRunner::<D>::default()) }
+}
+
+/// The entry of an ephemeral resource.
+pub fn ephemeral_resource<E: EphemeralResource>() -> EphemeralEntry<E::Client> {
+    EphemeralEntry { name: E::TYPE, runner: Box::new(Ephemeral::<E>::default()) }
 }
 
 /// A function that configurations call as `provider::NAME::function(…)`.

@@ -74,6 +74,16 @@ pub trait Resource: Model {
         Ok(state)
     }
 
+    /// The state of this resource for an object that was one of another type: a `moved` block says so. What it sets is
+    /// then completed by a read. By default no other type is accepted.
+    fn take_over(from: &MoveSource) -> Result<Self> {
+        Err(Error::unsupported("Unsupported move").detail(format!(
+            "{} cannot take over objects of the type {}.",
+            Self::TYPE,
+            from.type_name
+        )))
+    }
+
     /// Finds the object that an interrupted create made (or did not make) with this token. `self` is the plan that the
     /// create had, with the unknown attributes null. `None`: there is no such object. Used only for recovery after a
     /// crash; see the crate's documentation. Where the API cannot search by token, search by tag or by name.
@@ -89,6 +99,19 @@ pub trait Resource: Model {
 
 /// Attributes as stored in a state file.
 pub type JsonObject = serde_json::Map<String, serde_json::Value>;
+
+/// An object of another type that is to become one of this; see [`Resource::take_over`].
+#[derive(Clone, Debug)]
+pub struct MoveSource {
+    /// The provider of the other type: `registry.terraform.io/hashicorp/null`.
+    pub provider: String,
+    /// The other type: `null_resource`.
+    pub type_name: String,
+    /// The version of the other type's state.
+    pub version: i64,
+    /// The object's attributes, as they are stored.
+    pub state: JsonObject,
+}
 
 /// A data source. The implementing struct is its configuration and its result.
 pub trait DataSource: Model {

@@ -7,7 +7,7 @@ use crate::context::{Context, Operation, Private};
 use crate::error::{Diagnostic, Error, Problems, Result};
 use crate::model::{Field, Model, Object};
 use crate::plan;
-use crate::resource::{DataSource, JsonObject, Plan, Resource};
+use crate::resource::{DataSource, JsonObject, MoveSource, Plan, Resource};
 use crate::timeouts;
 use gpuform_schema::{Path, Value};
 use std::any::Any;
@@ -39,6 +39,13 @@ impl<C> Clone for Session<C> {
     }
 }
 
+impl<C> Session<C> {
+    /// The surroundings of an operation that is not about a managed object.
+    pub(crate) fn context(&self, timeout: Duration, private: Private) -> Context<C> {
+        context(self, "", timeout, private)
+    }
+}
+
 /// An object after an operation, with all there is to say.
 #[derive(Debug)]
 pub(crate) struct Outcome {
@@ -59,6 +66,8 @@ pub(crate) trait Runner<C>: Send + Sync {
     fn version(&self) -> i64;
     fn validate(&self, config: &Value) -> Vec<Diagnostic>;
     fn upgrade(&self, from: i64, state: JsonObject) -> Result<JsonObject>;
+    /// The state that an object of another type becomes.
+    fn take_over(&self, from: &MoveSource) -> Result<Value>;
     /// `prior` and `config` may be null (create, destroy).
     fn plan<'a>(
         &'a self,
@@ -117,6 +126,12 @@ impl<R: Resource> Runner<R::Client> for ResourceRunner<R> {
 
     fn upgrade(&self, from: i64, state: JsonObject) -> Result<JsonObject> {
         if from < R::VERSION { R::upgrade(from, state) } else { Ok(state) }
+    }
+
+    fn take_over(&self, from: &MoveSource) -> Result<Value> {
+        let taken = catch_unwind(AssertUnwindSafe(|| R::take_over(from)));
+        let taken = taken.unwrap_or_else(|payload| Err(panicked(payload.as_ref())))?;
+        Ok(plan::write_only(R::object(), &plan::complete(&taken.encode(), None), None))
     }
 
     fn plan<'a>(
@@ -199,7 +214,7 @@ fn context<C>(session: &Session<C>, token: &str, timeout: Duration, private: Pri
 }
 
 /// What an operation's end means: the object, what was said, and the error if it failed.
-fn outcome<C>(ctx: Context<C>, (value, error): (Value, Option<Error>)) -> Outcome {
+pub(crate) fn outcome<C>(ctx: Context<C>, (value, error): (Value, Option<Error>)) -> Outcome {
     let (private, mut diagnostics) = ctx.finish();
     diagnostics.extend(error.map(Error::into_diagnostic));
     Outcome { value, private, diagnostics }

@@ -7,7 +7,7 @@ use crate::cli::view::plan::diff::Paint;
 use crate::cli::view::{Kind, Next, OperationView, diagnostics, plan, state, visible};
 use crate::config::model::Config;
 use crate::diag::{Diagnostics, Sources};
-use crate::engine::events::{Event, Events, IdentifiedBy};
+use crate::engine::events::{EphemeralAction, Event, Events, IdentifiedBy};
 use crate::engine::plan::{Action, Counts, Plan};
 use crate::state::{DeposedKey, State};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -112,7 +112,6 @@ fn doing(action: Action) -> &'static str {
         Action::Update => "modifying...",
         Action::Delete => "destroying...",
         Action::Read => "reading...",
-        Action::Open => "opening...",
         Action::NoOp | Action::Forget => "working...",
     }
 }
@@ -123,7 +122,6 @@ fn begins(action: Action) -> &'static str {
         Action::Update => "Modifying...",
         Action::Delete => "Destroying...",
         Action::Read => "Reading...",
-        Action::Open => "Opening...",
         Action::NoOp | Action::Forget => "Working...",
     }
 }
@@ -134,8 +132,15 @@ fn ended(action: Action) -> &'static str {
         Action::Update => "Modifications complete",
         Action::Delete => "Destruction complete",
         Action::Read => "Read complete",
-        Action::Open => "Opening complete",
         Action::NoOp | Action::Forget => "Done",
+    }
+}
+
+fn ephemeral(action: EphemeralAction) -> (&'static str, &'static str) {
+    match action {
+        EphemeralAction::Open => ("Opening", "Opening"),
+        EphemeralAction::Renew => ("Renewing", "Renewal"),
+        EphemeralAction::Close => ("Closing", "Closing"),
     }
 }
 
@@ -182,6 +187,16 @@ impl Events for Human {
                 let text = format!("{name}: {} after {}{}", ended(action), clock(elapsed), id_suffix(id.as_ref()));
                 self.say(&self.bold(&text));
             }
+            Event::EphemeralStart { addr, action } => {
+                self.say(&self.bold(&format!("{addr}: {}...", ephemeral(action).0)));
+            }
+            Event::EphemeralDone { addr, action, elapsed } => {
+                let text = format!("{addr}: {} complete after {}", ephemeral(action).1, clock(elapsed));
+                self.say(&self.bold(&text));
+            }
+            Event::EphemeralDeferred { addr } => {
+                self.say(&self.bold(&format!("{addr}: Configuration not known yet, to be opened during apply")));
+            }
             Event::OperationErrored { addr, deposed, .. } => self.end(&name(addr, deposed)),
             Event::ProvisionerStart { addr, provisioner } => {
                 self.say(&self.bold(&format!("{addr}: Provisioning with '{provisioner}'...")));
@@ -203,6 +218,7 @@ impl Events for Human {
             }
             Event::Note(d) => self.say(&diagnostics::render(d, &self.sources, self.style)),
             Event::RefreshDone { .. }
+            | Event::EphemeralErrored { .. }
             | Event::Planned(_)
             | Event::ProvisionerDone { .. }
             | Event::ProvisionerErrored { .. }

@@ -50,7 +50,7 @@ pub fn render(plan: &Plan, _config: &Config, style: Style, next: Next<'_>) -> St
     if !output_changes.is_empty() {
         let _ = write!(out, "\n{}Changes to Outputs:{}\n", paint.code("\x1b[1m"), paint.code("\x1b[0m"));
         outputs(&output_changes, paint, &mut out);
-        if shown.is_empty() && plan.mode != PlanMode::RefreshOnly {
+        if shown.is_empty() {
             out.push_str(
                 "\nYou can apply this plan to save these new output values to the state, without changing any real \
                  infrastructure.\n",
@@ -79,7 +79,6 @@ pub fn render(plan: &Plan, _config: &Config, style: Style, next: Next<'_>) -> St
 fn is_shown(c: &ResourceChange) -> bool {
     match c.action {
         Action::NoOp => c.is_moved() || c.importing.is_some(),
-        Action::Open => false,
         _ => true,
     }
 }
@@ -172,7 +171,7 @@ fn symbol(action: Action, paint: Paint) -> String {
         Action::CreateThenDelete => format!("{g}+{reset}/{r}-{reset}"),
         Action::Read => format!(" {c}<={reset}"),
         Action::Forget => format!(" {r}.{reset}"),
-        Action::NoOp | Action::Open => "   ".into(),
+        Action::NoOp => "   ".into(),
     }
 }
 
@@ -215,7 +214,6 @@ fn change(c: &ResourceChange, paint: Paint, out: &mut String) {
         }
         Action::NoOp if c.importing.is_some() => format!("{addr} will be imported"),
         Action::NoOp => format!("{} has moved to {addr}", c.prev_addr),
-        Action::Open => return,
     };
     let indent = if c.action == Action::Forget { " " } else { "  " };
     let _ = write!(out, "\n{indent}{bold}# {headline}{reset}\n");

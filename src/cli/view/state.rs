@@ -101,7 +101,10 @@ fn object(
         Writer { out: std::mem::take(out), paint: Paint(style.color), forces: &[], deleting: false, whole: false };
     match info {
         Some(info) => writer.state(&info.schema.block, &value, 2),
-        None => writer.listed(value.entries().into_iter().flatten().map(|(name, v)| (name, v.clone())), 2),
+        None => {
+            let attributes = value.entries().into_iter().flatten().map(|(name, v)| (name, v.clone()));
+            writer.listed(attributes, &|_| false, 2);
+        }
     }
     *out = writer.out;
     out.push_str("}\n");

@@ -8,7 +8,7 @@ use crate::cli::project::TERRAFORM_VERSION;
 use crate::cli::view::{Kind, Next, OperationView};
 use crate::config::model::Config;
 use crate::diag::{Diagnostic, Diagnostics, Severity, Sources};
-use crate::engine::events::{Event, Events, IdentifiedBy};
+use crate::engine::events::{EphemeralAction, Event, Events, IdentifiedBy};
 use crate::engine::plan::{Action, ActionReason, Counts, Plan, ResourceChange};
 use crate::state::State;
 use gpuform_schema::json::write_type;
@@ -202,7 +202,6 @@ fn word(action: Action) -> &'static str {
         Action::DeleteThenCreate | Action::CreateThenDelete => "replace",
         Action::Delete => "delete",
         Action::Forget => "remove",
-        Action::Open => "open",
     }
 }
 
@@ -213,7 +212,6 @@ fn verb(action: Action) -> (&'static str, &'static str, &'static str) {
         Action::Update => ("modifying", "Modifying...", "Modifications"),
         Action::Delete => ("destroying", "Destroying...", "Destruction"),
         Action::Read => ("refreshing", "Refreshing...", "Refresh"),
-        Action::Open => ("opening", "Opening...", "Opening"),
         Action::Forget => ("removing", "Removing...", "Removal"),
         Action::DeleteThenCreate | Action::CreateThenDelete => ("replacing", "Replacing...", "Replacement"),
         Action::NoOp => ("working", "Working...", "Operation"),
@@ -251,16 +249,12 @@ impl Events for Stream {
         match event {
             Event::RefreshStart { addr, id, .. } => refresh("refresh_start", "Refreshing state...", addr, id.as_ref()),
             Event::RefreshDone { addr, id, .. } => refresh("refresh_complete", "Refresh complete", addr, id.as_ref()),
-            Event::OperationStart { action: Action::Open, addr, .. } => {
-                ephemeral("ephemeral_op_start", "Opening...", addr, None);
+            Event::EphemeralStart { addr, action } => ephemeral("ephemeral_op_start", addr, action, None),
+            Event::EphemeralDone { addr, action, elapsed } => {
+                ephemeral("ephemeral_op_complete", addr, action, Some((elapsed, "complete")));
             }
-            Event::OperationDone { action: Action::Open, addr, elapsed, .. } => {
-                let text = format!("Opening complete after {}", clock(elapsed));
-                ephemeral("ephemeral_op_complete", &text, addr, Some(elapsed));
-            }
-            Event::OperationErrored { action: Action::Open, addr, elapsed, .. } => {
-                let text = format!("Opening errored after {}", clock(elapsed));
-                ephemeral("ephemeral_op_errored", &text, addr, Some(elapsed));
+            Event::EphemeralErrored { addr, action, elapsed } => {
+                ephemeral("ephemeral_op_errored", addr, action, Some((elapsed, "errored")));
             }
             Event::OperationStart { addr, action, id, .. } => {
                 let resource = resource_json(addr);
@@ -290,6 +284,9 @@ impl Events for Stream {
             }
             Event::OperationErrored { addr, action, elapsed, .. } => {
                 self.running().operations.remove(&key(addr));
+                if action == Action::Read {
+                    return;
+                }
                 let text = format!("{addr}: {} errored after {}", verb(action).2, clock(elapsed));
                 emit("info", &text, "apply_errored", |m| {
                     m.object("hook", |m| {
@@ -316,7 +313,11 @@ impl Events for Stream {
             }
             Event::Note(d) => diagnostic(d, &self.sources),
             // Shown with the finished plan, or nothing that the format has a message for.
-            Event::Planned(_) | Event::ApplyBegins { .. } | Event::ImportStart { .. } | Event::ImportDone { .. } => {}
+            Event::EphemeralDeferred { .. }
+            | Event::Planned(_)
+            | Event::ApplyBegins { .. }
+            | Event::ImportStart { .. }
+            | Event::ImportDone { .. } => {}
         }
     }
 }
@@ -330,12 +331,22 @@ fn refresh(ty: &str, text: &str, addr: &ResourceInstance, id: Option<&Identified
     });
 }
 
-fn ephemeral(ty: &str, text: &str, addr: &ResourceInstance, elapsed: Option<Duration>) {
-    emit("info", &format!("{addr}: {text}"), ty, |m| {
+/// A message about an ephemeral resource; `ended` says after what time and how.
+fn ephemeral(ty: &str, addr: &ResourceInstance, action: EphemeralAction, ended: Option<(Duration, &str)>) {
+    let (name, begins, noun) = match action {
+        EphemeralAction::Open => ("open", "Opening...", "Opening"),
+        EphemeralAction::Renew => ("renew", "Renewing...", "Renewal"),
+        EphemeralAction::Close => ("close", "Closing...", "Closing"),
+    };
+    let text = match ended {
+        Some((elapsed, how)) => format!("{addr}: {noun} {how} after {}", clock(elapsed)),
+        None => format!("{addr}: {begins}"),
+    };
+    emit("info", &text, ty, |m| {
         m.object("hook", |m| {
             m.key("resource").push_str(&resource_json(addr));
-            m.string("action", "open");
-            if let Some(elapsed) = elapsed {
+            m.string("action", name);
+            if let Some((elapsed, _)) = ended {
                 m.number("elapsed_seconds", elapsed.as_secs());
             }
         });
@@ -466,7 +477,6 @@ fn drift(c: &ResourceChange) {
 
 fn planned_change(c: &ResourceChange) {
     let action = match c.action {
-        Action::Open => return,
         Action::NoOp if c.importing.is_some() => "import",
         Action::NoOp if c.is_moved() => "move",
         Action::NoOp => return,

@@ -42,7 +42,7 @@ impl Executor {
                 let key = self.depose(job).await;
                 self.create(job, key).await?
             }
-            Action::Delete | Action::Forget | Action::Open => return None,
+            Action::Delete | Action::Forget => return None,
         };
         let with_self = scope().with_self(value.clone());
         conditions(&lifecycle.postconditions, &with_self, "Resource postcondition failed").then_some(value)
@@ -260,7 +260,7 @@ impl Executor {
         if new.is_null() && !failed {
             diags.push(
                 Diagnostic::error(
-                    "Provider returned no object",
+                    if legacy_type_system { INVALID_RESULT } else { "Provider produced inconsistent result after apply" },
                     format!(
                         "The provider {} reported success for {addr}, but gave no object. Check whether it exists before \
                          the next apply.",
@@ -278,7 +278,7 @@ impl Executor {
         if unknown_left && !failed {
             diags.push(
                 Diagnostic::error(
-                    "Provider returned invalid result object after apply",
+                    INVALID_RESULT,
                     format!(
                         "The provider {} left parts of {addr} unknown after applying it. The object is kept; its unknown \
                          parts are stored as null.",
@@ -362,6 +362,9 @@ impl Executor {
         stored::encode(job.info, value, keep)
     }
 }
+
+/// The summary for results that no plan could have asked for.
+const INVALID_RESULT: &str = "Provider returned invalid result object after apply";
 
 struct Ready {
     config: Value,

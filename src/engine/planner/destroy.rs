@@ -43,7 +43,7 @@ impl Planner {
                 return None;
             }
         }
-        Some(value.unwrap_or_else(|| Value::Null(i.info.ty.clone())))
+        Some(value.unwrap_or_else(|| Value::unknown(i.info.ty.clone())))
     }
 
     /// A planned deletion; providers that want to are asked about it.

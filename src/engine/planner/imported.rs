@@ -5,7 +5,7 @@ use super::refresh::Prior;
 use super::{Instance, Planner};
 use crate::diag::Diagnostic;
 use crate::engine::events::Event;
-use crate::engine::instance::{about, identified_by};
+use crate::engine::instance::{about, identified_by, invalid_object};
 use crate::engine::plan::Importing;
 use crate::engine::stored::{self, Keep};
 use crate::plugin::ReadRequest;
@@ -62,6 +62,10 @@ impl Planner {
                 )
                 .address(&i.addr),
             );
+            return None;
+        }
+        if let Some(d) = invalid_object(&i.configured.addr, i.info, &i.addr, &response.state) {
+            i.walk.report(d);
             return None;
         }
         let value = i.info.mark(&response.state, &[]);

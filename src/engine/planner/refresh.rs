@@ -5,7 +5,7 @@ use super::{Instance, Planner};
 use crate::addr::ResourceInstance;
 use crate::diag::Diagnostic;
 use crate::engine::events::Event;
-use crate::engine::instance::{about, identified_by};
+use crate::engine::instance::{about, identified_by, invalid_object};
 use crate::engine::plan::{Action, ActionReason, Importing, ResourceChange};
 use crate::engine::stored::{self, Keep, TypeInfo};
 use crate::engine::walk::{Configured, Walk};
@@ -198,6 +198,10 @@ impl Planner {
             }
             work.drift.push(change);
             return Some(None);
+        }
+        if let Some(d) = invalid_object(&configured.addr, info, addr, &response.state) {
+            walk.report(d);
+            return None;
         }
         if response.state == current && response.private == object.private {
             return Some(Some((value, response.private)));

@@ -9,13 +9,15 @@
 //! | `DEMO_DELAY_MS` | how long each operation takes, where the provider's `delay_ms` is not set |
 //! | `DEMO_FAIL` | operations that fail, comma-separated: `create:web`, `read:*`, `*:db`; with `:after`, after their effect |
 //! | `DEMO_EXIT` | the process ends in this operation, before its effect or after: `create:web:before`, `create:web:after` |
-//! | `DEMO_LOG` | a file to which each effect is appended as a line of JSON: operation, type, id, name, token |
+//! | `DEMO_LOG` | a file to which each effect is appended as a line of JSON: operation, type, id, name, token, login |
 //! | `DEMO_IGNORE_TOKENS` | if set, a repeated create makes a second object, as clouds without client tokens do |
 
+mod item;
 mod machine;
 mod server;
 mod store;
 mod thing;
+mod token;
 
 use gpuform_provider_sdk::prelude::*;
 use gpuform_provider_sdk::{FunctionError, Type, serve};
@@ -34,6 +36,9 @@ pub struct Config {
     /// Labels for everything that has labels.
     #[attr(optional)]
     pub default_labels: Attr<BTreeMap<String, String>>,
+    /// Who works with the store, for the log.
+    #[attr(optional)]
+    pub login: Attr<String>,
 }
 
 struct Demo;
@@ -49,11 +54,20 @@ impl Provider for Demo {
     }
 
     fn resources(&self) -> Vec<ResourceEntry<Store>> {
-        vec![resource::<machine::Machine>(), resource::<server::Server>(), resource::<thing::Thing>()]
+        vec![
+            resource::<item::Item>(),
+            resource::<machine::Machine>(),
+            resource::<server::Server>(),
+            resource::<thing::Thing>(),
+        ]
     }
 
     fn data_sources(&self) -> Vec<DataSourceEntry<Store>> {
         vec![data_source::<thing::FindThing>()]
+    }
+
+    fn ephemeral_resources(&self) -> Vec<EphemeralEntry<Store>> {
+        vec![ephemeral_resource::<token::Token>()]
     }
 
     fn functions(&self) -> Vec<Function> {

@@ -16,6 +16,7 @@ pub struct Store {
     pub default_labels: BTreeMap<String, String>,
     faults: Vec<Fault>,
     log: Option<PathBuf>,
+    login: Option<String>,
     ignore_tokens: bool,
 }
 
@@ -49,6 +50,7 @@ impl Store {
             default_labels: config.default_labels.or_default(),
             faults: faults("DEMO_FAIL", false).into_iter().chain(faults("DEMO_EXIT", true)).collect(),
             log: variable("DEMO_LOG").map(PathBuf::from),
+            login: config.login.cloned(),
             ignore_tokens: variable("DEMO_IGNORE_TOKENS").is_some(),
         };
         std::fs::create_dir_all(store.folder.join("tokens")).map_err(|e| store.broken(&e))?;
@@ -158,7 +160,8 @@ impl Store {
     fn record(&self, operation: &str, kind: &str, id: &str, name: &str, token: &str) -> Result<()> {
         let Some(log) = &self.log else { return Ok(()) };
         let line = serde_json::json!({
-            "operation": operation, "type": kind, "id": id, "name": name, "token": token, "pid": std::process::id(),
+            "operation": operation, "type": kind, "id": id, "name": name, "token": token, "login": self.login,
+            "pid": std::process::id(),
         });
         let mut file = std::fs::OpenOptions::new().append(true).create(true).open(log).map_err(|e| self.broken(&e))?;
         // One write per line, so that lines of several processes do not mix.

@@ -2,9 +2,11 @@
 //! operation means is decided in `run.rs`; here a failure is always a diagnostic, never a broken call.
 
 use crate::context::{Operation, Private};
+use crate::ephemeral::{EphemeralRunner, Lease};
 use crate::error::{Diagnostic, Error, Severity};
 use crate::model::{Kind, Model, Object};
 use crate::provider::{Function, FunctionError, Provider, Setup};
+use crate::resource::MoveSource;
 use crate::run::{self, DataSourceRunner, Outcome, Runner, Session};
 use gpuform_schema::json::{self, ExtraAttributes};
 use gpuform_schema::proto::v6;
@@ -20,6 +22,7 @@ pub(super) struct Server<P: Provider> {
     provider: P,
     resources: BTreeMap<&'static str, Box<dyn Runner<P::Client>>>,
     data_sources: BTreeMap<&'static str, Box<dyn DataSourceRunner<P::Client>>>,
+    ephemeral: BTreeMap<&'static str, Box<dyn EphemeralRunner<P::Client>>>,
     functions: BTreeMap<&'static str, Function>,
     schema: OnceLock<v6::get_provider_schema::Response>,
     client: RwLock<Option<Arc<P::Client>>>,
@@ -30,7 +33,7 @@ impl<P: Provider> Server<P> {
     const CAPABILITIES: ServerCapabilities = ServerCapabilities {
         plan_destroy: false,
         get_provider_schema_optional: true,
-        move_resource_state: false,
+        move_resource_state: true,
         joins_reads: P::JOINS_READS,
     };
 
@@ -38,6 +41,7 @@ impl<P: Provider> Server<P> {
         Server {
             resources: provider.resources().into_iter().map(|e| (e.name, e.runner)).collect(),
             data_sources: provider.data_sources().into_iter().map(|e| (e.name, e.runner)).collect(),
+            ephemeral: provider.ephemeral_resources().into_iter().map(|e| (e.name, e.runner)).collect(),
             functions: provider.functions().into_iter().map(|f| (f.name, f)).collect(),
             provider,
             schema: OnceLock::new(),
@@ -51,6 +55,7 @@ impl<P: Provider> Server<P> {
             provider: P::Config::object().schema(0),
             resources: self.resources.iter().map(|(n, r)| (Str::from(*n), r.object().schema(r.version()))).collect(),
             data_sources: self.data_sources.iter().map(|(n, d)| (Str::from(*n), d.object().schema(0))).collect(),
+            ephemeral_resources: self.ephemeral.iter().map(|(n, e)| (Str::from(*n), e.object().schema(0))).collect(),
             functions: self.functions.iter().map(|(n, f)| (Str::from(*n), Arc::new(f.signature.clone()))).collect(),
             capabilities: Self::CAPABILITIES,
             ..ProviderSchema::default()
@@ -63,6 +68,10 @@ impl<P: Provider> Server<P> {
 
     fn data_source(&self, name: &str) -> Result<&dyn DataSourceRunner<P::Client>, Error> {
         self.data_sources.get(name).map(Box::as_ref).ok_or_else(|| unknown_type::<P>("data source", name))
+    }
+
+    fn ephemeral(&self, name: &str) -> Result<&dyn EphemeralRunner<P::Client>, Error> {
+        self.ephemeral.get(name).map(Box::as_ref).ok_or_else(|| unknown_type::<P>("ephemeral resource", name))
     }
 
     fn client(&self) -> Option<Arc<P::Client>> {
@@ -223,6 +232,55 @@ impl<P: Provider> Server<P> {
         })
     }
 
+    fn take_over(&self, q: v6::move_resource_state::Request) -> Result<v6::DynamicValue, Error> {
+        let runner = self.resource(&q.target_type_name)?;
+        let stored = q.source_state.map(|raw| raw.json).unwrap_or_default();
+        let state = serde_json::from_slice(&stored).map_err(|e| {
+            Error::new("The stored state cannot be used").detail(format!("{}: {e}.", q.source_type_name))
+        })?;
+        let from = MoveSource {
+            provider: q.source_provider_address,
+            type_name: q.source_type_name,
+            version: q.source_schema_version,
+            state,
+        };
+        encode(&runner.take_over(&from)?, runner.object())
+    }
+
+    async fn open(
+        &self,
+        q: v6::open_ephemeral_resource::Request,
+    ) -> Result<v6::open_ephemeral_resource::Response, Error> {
+        let runner = self.ephemeral(&q.type_name)?;
+        let config = decode(q.config, runner.object())?;
+        let Lease { outcome, renew_at } = runner.open(&config, self.session()?).await;
+        Ok(v6::open_ephemeral_resource::Response {
+            result: Some(encode(&outcome.value, runner.object())?),
+            private: Some(write_private(&outcome.private)),
+            renew_at: renew_at.map(Into::into),
+            diagnostics: messages(outcome.diagnostics),
+            ..Default::default()
+        })
+    }
+
+    async fn renew(
+        &self,
+        q: v6::renew_ephemeral_resource::Request,
+    ) -> Result<v6::renew_ephemeral_resource::Response, Error> {
+        let private = read_private(q.private.as_deref().unwrap_or_default());
+        let Lease { outcome, renew_at } = self.ephemeral(&q.type_name)?.renew(private, self.session()?).await;
+        Ok(v6::renew_ephemeral_resource::Response {
+            private: Some(write_private(&outcome.private)),
+            renew_at: renew_at.map(Into::into),
+            diagnostics: messages(outcome.diagnostics),
+        })
+    }
+
+    async fn close(&self, q: v6::close_ephemeral_resource::Request) -> Result<Vec<Diagnostic>, Error> {
+        let private = read_private(q.private.as_deref().unwrap_or_default());
+        Ok(self.ephemeral(&q.type_name)?.close(private, self.session()?).await)
+    }
+
     fn call(&self, q: &v6::call_function::Request) -> Result<v6::DynamicValue, FunctionError> {
         let function = self
             .functions
@@ -250,12 +308,17 @@ impl<P: Provider> v6::provider_server::Provider for Server<P> {
         &self,
         _: Request<v6::get_metadata::Request>,
     ) -> Result<Response<v6::get_metadata::Response>, Status> {
-        use v6::get_metadata::{DataSourceMetadata, FunctionMetadata, ResourceMetadata};
+        use v6::get_metadata::{DataSourceMetadata, EphemeralResourceMetadata, FunctionMetadata, ResourceMetadata};
         let named = |n: &&str| (*n).to_owned();
         Ok(Response::new(v6::get_metadata::Response {
             server_capabilities: Some(Self::CAPABILITIES.into()),
             resources: self.resources.keys().map(|n| ResourceMetadata { type_name: named(n) }).collect(),
             data_sources: self.data_sources.keys().map(|n| DataSourceMetadata { type_name: named(n) }).collect(),
+            ephemeral_resources: self
+                .ephemeral
+                .keys()
+                .map(|n| EphemeralResourceMetadata { type_name: named(n) })
+                .collect(),
             functions: self.functions.keys().map(|n| FunctionMetadata { name: named(n) }).collect(),
             ..Default::default()
         }))
@@ -422,9 +485,10 @@ impl<P: Provider> v6::provider_server::Provider for Server<P> {
         &self,
         request: Request<v6::move_resource_state::Request>,
     ) -> Result<Response<v6::move_resource_state::Response>, Status> {
-        let q = request.into_inner();
-        let refused = unsupported::<P>(&format!("moves from {} to {}", q.source_type_name, q.target_type_name));
-        Ok(Response::new(v6::move_resource_state::Response { diagnostics: vec![refused], ..Default::default() }))
+        Ok(Response::new(match self.take_over(request.into_inner()) {
+            Ok(state) => v6::move_resource_state::Response { target_state: Some(state), ..Default::default() },
+            Err(e) => v6::move_resource_state::Response { diagnostics: vec![message(e)], ..Default::default() },
+        }))
     }
 
     async fn upgrade_resource_identity(
@@ -437,33 +501,40 @@ impl<P: Provider> v6::provider_server::Provider for Server<P> {
 
     async fn validate_ephemeral_resource_config(
         &self,
-        _: Request<v6::validate_ephemeral_resource_config::Request>,
+        request: Request<v6::validate_ephemeral_resource_config::Request>,
     ) -> Result<Response<v6::validate_ephemeral_resource_config::Response>, Status> {
-        let diagnostics = vec![unsupported::<P>("ephemeral resources")];
-        Ok(Response::new(v6::validate_ephemeral_resource_config::Response { diagnostics }))
+        let q = request.into_inner();
+        let checked = self.ephemeral(&q.type_name).and_then(|e| Ok(e.validate(&decode(q.config, e.object())?)));
+        Ok(Response::new(v6::validate_ephemeral_resource_config::Response { diagnostics: findings(checked) }))
     }
 
     async fn open_ephemeral_resource(
         &self,
-        _: Request<v6::open_ephemeral_resource::Request>,
+        request: Request<v6::open_ephemeral_resource::Request>,
     ) -> Result<Response<v6::open_ephemeral_resource::Response>, Status> {
-        let diagnostics = vec![unsupported::<P>("ephemeral resources")];
-        Ok(Response::new(v6::open_ephemeral_resource::Response { diagnostics, ..Default::default() }))
+        Ok(Response::new(self.open(request.into_inner()).await.unwrap_or_else(|e| {
+            v6::open_ephemeral_resource::Response { diagnostics: vec![message(e)], ..Default::default() }
+        })))
     }
 
     async fn renew_ephemeral_resource(
         &self,
-        _: Request<v6::renew_ephemeral_resource::Request>,
+        request: Request<v6::renew_ephemeral_resource::Request>,
     ) -> Result<Response<v6::renew_ephemeral_resource::Response>, Status> {
-        let diagnostics = vec![unsupported::<P>("ephemeral resources")];
-        Ok(Response::new(v6::renew_ephemeral_resource::Response { diagnostics, ..Default::default() }))
+        let q = request.into_inner();
+        let private = q.private.clone();
+        Ok(Response::new(self.renew(q).await.unwrap_or_else(|e| v6::renew_ephemeral_resource::Response {
+            private,
+            diagnostics: vec![message(e)],
+            ..Default::default()
+        })))
     }
 
     async fn close_ephemeral_resource(
         &self,
-        _: Request<v6::close_ephemeral_resource::Request>,
+        request: Request<v6::close_ephemeral_resource::Request>,
     ) -> Result<Response<v6::close_ephemeral_resource::Response>, Status> {
-        let diagnostics = vec![unsupported::<P>("ephemeral resources")];
+        let diagnostics = findings(self.close(request.into_inner()).await);
         Ok(Response::new(v6::close_ephemeral_resource::Response { diagnostics }))
     }
 }

@@ -113,9 +113,9 @@ impl Writer<'_> {
                     }
                 });
             }
-            if module.resources.values().any(|b| !b.generated) {
-                let mut blocks: Vec<&ResourceBlock> =
-                    module.resources.values().map(|b| &**b).filter(|b| !b.generated).collect();
+            let listed = |b: &&ResourceBlock| !b.generated && b.mode() != Mode::Ephemeral;
+            if module.resources.values().any(|b| listed(&&**b)) {
+                let mut blocks: Vec<&ResourceBlock> = module.resources.values().map(|b| &**b).filter(listed).collect();
                 let rank = |mode| match mode {
                     Mode::Managed => 0,
                     Mode::Data => 1,

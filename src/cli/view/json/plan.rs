@@ -138,12 +138,8 @@ fn planned_values(out: &mut String, plan: &Plan) {
                 }
             });
         }
-        let mut planned: Vec<&ResourceChange> = plan
-            .changes
-            .iter()
-            .map(|c| &**c)
-            .filter(|c| !matches!(c.action, Action::Delete | Action::Open) && c.deposed.is_none())
-            .collect();
+        let mut planned: Vec<&ResourceChange> =
+            plan.changes.iter().map(|c| &**c).filter(|c| c.action != Action::Delete && c.deposed.is_none()).collect();
         planned.sort_by(|a, b| a.addr.cmp(&b.addr));
         write_modules(m.key("root_module"), &planned, &mut |c, out| planned_value(c, out));
     });
@@ -232,7 +228,6 @@ fn actions(m: &mut Members<'_>, action: Action) {
         Action::CreateThenDelete => &["create", "delete"],
         Action::Delete => &["delete"],
         Action::Forget => &["forget"],
-        Action::Open => &["open"],
     };
     m.array("actions", words, |w, out| string(out, w));
 }

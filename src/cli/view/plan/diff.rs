@@ -112,8 +112,9 @@ impl Writer<'_> {
         let (mut hidden, mut width) = (0, 0);
         for (name, a) in &block.attributes {
             let (b, n) = (part(before, name), part(after, name));
-            let mark = mark_of(&b, &n);
-            if mark == Mark::Keep && b.is_null() && !(self.whole && a.write_only) {
+            // What is only written comes and goes with its object.
+            let mark = if a.write_only { presence(before, after) } else { mark_of(&b, &n) };
+            if mark == Mark::Keep && b.is_null() && !a.write_only {
                 continue;
             }
             // Those that are hidden count as well.
@@ -128,7 +129,8 @@ impl Writer<'_> {
             let label = format!("{} = ", padded(name, width));
             let path = path.attr((*name).clone());
             if a.write_only {
-                self.line(indent, *mark, &format!("{label}(write-only attribute)"));
+                let tail = if *mark == Mark::Remove { " -> null" } else { "" };
+                self.line(indent, *mark, &format!("{label}(write-only attribute){tail}"));
                 continue;
             }
             let deleting = std::mem::replace(&mut self.deleting, true);
@@ -154,7 +156,8 @@ impl Writer<'_> {
             let v = value.get(name)?;
             Some((name, if a.ty == AttributeType::Value(Type::Dynamic) { untyped(v) } else { v.clone() }))
         });
-        self.listed(attributes, indent);
+        let write_only = |name: &Str| block.attributes.get(name).is_some_and(|a| a.write_only);
+        self.listed(attributes, &write_only, indent);
         for (name, nested) in &block.blocks {
             let Some(v) = value.get(name).filter(|v| !v.is_null()) else { continue };
             if sensitive(v) {
@@ -165,10 +168,12 @@ impl Writer<'_> {
                 self.close(indent, "}");
                 continue;
             }
-            for (key, _, v) in pairs(nested.nesting, &Value::null(), v) {
+            for (i, (key, _, v)) in pairs(nested.nesting, &Value::null(), v).into_iter().enumerate() {
                 let Some(v) = v.filter(|v| !v.is_null()) else { continue };
                 let label = key.map(|k| format!(" {}", quoted(&k))).unwrap_or_default();
-                self.out.push('\n');
+                if i == 0 {
+                    self.out.push('\n');
+                }
                 self.line(indent, Mark::Keep, &format!("{name}{label} {{"));
                 self.state(&nested.block, &v, indent + 4);
                 self.close(indent, "}");
@@ -176,11 +181,20 @@ impl Writer<'_> {
         }
     }
 
-    /// Attributes as they are, one below the other; null ones are left out.
-    pub fn listed<'v>(&mut self, attributes: impl Iterator<Item = (&'v Str, Value)>, indent: usize) {
-        let shown: Vec<(&Str, Value)> = attributes.filter(|(_, v)| !v.is_null()).collect();
+    /// Attributes as they are, one below the other; null ones are left out, except for those that are only written.
+    pub fn listed<'v>(
+        &mut self,
+        attributes: impl Iterator<Item = (&'v Str, Value)>,
+        write_only: &dyn Fn(&Str) -> bool,
+        indent: usize,
+    ) {
+        let shown: Vec<(&Str, Value)> = attributes.filter(|(n, v)| !v.is_null() || write_only(n)).collect();
         let width = shown.iter().map(|(n, _)| n.chars().count()).max().unwrap_or(0);
         for (name, v) in shown {
+            if write_only(name) {
+                self.line(indent, Mark::Keep, &format!("{name:<width$} = (write-only attribute)"));
+                continue;
+            }
             self.value(&format!("{name:<width$} = "), &v, &v, Mark::Keep, indent, &Path::root(), "");
         }
     }
@@ -227,7 +241,8 @@ impl Writer<'_> {
         }
         self.line(indent, mark, &format!("{label}{}{suffix}", brackets.0));
         let mut hidden = 0;
-        for (key, b, n) in pairs(nested.nesting, before, after) {
+        for (i, (key, b, n)) in pairs(nested.nesting, before, after).into_iter().enumerate() {
+            let path = &part_path(nested.nesting, path, i, key.as_ref());
             let (b, n) = (b.unwrap_or_else(Value::null), n.unwrap_or_else(Value::null));
             let mark = mark_of(&b, &n);
             if mark == Mark::Keep && !self.whole {
@@ -272,15 +287,18 @@ impl Writer<'_> {
             self.close(indent, "}");
             return 0;
         }
-        let mut hidden = 0;
-        for (key, x, y) in pairs(b.nesting, before, after) {
+        let (mut hidden, mut apart) = (0, false);
+        for (i, (key, x, y)) in pairs(b.nesting, before, after).into_iter().enumerate() {
             let (x, y) = (x.unwrap_or_else(Value::null), y.unwrap_or_else(Value::null));
             let mark = mark_of(&x, &y);
             if mark == Mark::Keep && (x.is_null() || !self.whole) {
                 hidden += usize::from(!x.is_null());
                 continue;
             }
-            self.out.push('\n');
+            if !std::mem::replace(&mut apart, true) {
+                self.out.push('\n');
+            }
+            let path = &part_path(b.nesting, path, i, key.as_ref());
             let label = key.map(|k| format!(" {}", quoted(&k))).unwrap_or_default();
             let suffix = self.suffix(path);
             self.line(indent, mark, &format!("{name}{label} {{{suffix}"));
@@ -591,6 +609,15 @@ pub fn mark_of(before: &Value, after: &Value) -> Mark {
     }
 }
 
+/// Whether an object comes, goes or stays.
+fn presence(before: &Value, after: &Value) -> Mark {
+    match (plain(before).is_null(), plain(after).is_null()) {
+        (true, false) => Mark::Add,
+        (false, true) => Mark::Remove,
+        _ => Mark::Keep,
+    }
+}
+
 fn container(v: &Value) -> bool {
     matches!(v, Value::Object(_) | Value::Map(_) | Value::List(_) | Value::Set(_) | Value::Tuple(_))
 }
@@ -621,6 +648,15 @@ fn json(s: &str) -> Option<Value> {
     }
     let v = gpuform_schema::json::decode_untyped(s).ok()?;
     (v.element_count().unwrap_or(0) > 0).then_some(v)
+}
+
+/// The path of one of several blocks or objects; those of a set have none of their own.
+fn part_path(nesting: Nesting, path: &Path, position: usize, key: Option<&Str>) -> Path {
+    match (nesting, key) {
+        (Nesting::List, _) => path.index(position),
+        (_, Some(key)) => path.key(key.clone()),
+        _ => path.clone(),
+    }
 }
 
 type Pair = (Option<Str>, Option<Value>, Option<Value>);
