@@ -119,10 +119,11 @@ impl ProviderFunctions for PoolFunctions {
                 format!("\"{}\" is not the name of a provider function.", call.name),
             );
         };
-        let provider = match module.required_providers.get(local) {
-            Some(r) => r.source.clone(),
-            None => crate::addr::Provider::implied(local),
+        let Some(required) = module.required_providers.get(local) else {
+            let detail = format!("The provider \"{local}\" is not among the required_providers of this module.");
+            return fail("Unknown provider function", detail);
         };
+        let provider = required.source.clone();
         let pool = self.0.clone();
         let arguments = arguments.to_vec();
         let name = function.to_owned();
@@ -142,7 +143,8 @@ impl ProviderFunctions for PoolFunctions {
                     if argument.is_some() { "Invalid function argument" } else { "Error in function call" },
                     format!("{}: {message}", call.name),
                 );
-                d.subject = Some(argument.and_then(|a| call.args.get(a)).map_or(call.name_range, |e| e.range));
+                let name = crate::diag::Range { end: call.name_range.end + 1, ..call.name_range };
+                d.subject = Some(argument.and_then(|a| call.args.get(a)).map_or(name, |e| e.range));
                 d.function = Some(call.name.to_string());
                 Err(Box::new(d))
             }

@@ -2,6 +2,7 @@
 //! attributes. What a conversion may do is decided by types alone, so that it fails the same way while values are
 //! still unknown. Called by the evaluator, the functions, and wherever a value meets a declared type.
 
+use crate::lang::ops::length_bounds;
 use gpuform_schema::number::Number;
 use gpuform_schema::path::{Path, Step};
 use gpuform_schema::types::Type;
@@ -289,7 +290,11 @@ impl Conversion {
                 };
                 let items =
                     c.items.iter().enumerate().map(|(i, v)| self.at(step(i, v), v, e)).collect::<Result<_, _>>()?;
-                self.sequence(items, Some(&c.element), to)
+                let sequence = self.sequence(items, Some(&c.element), to)?;
+                // Elements of a set that are not known yet may turn out to be equal.
+                let open = |set| matches!(length_bounds(set), (min, max) if max != Some(min));
+                let to_list = from_set && matches!(to, Type::List(_));
+                Ok(if to_list && open(value) { Value::unknown_not_null(sequence.ty()) } else { sequence })
             }
             (Value::Tuple(parts), Type::List(e) | Type::Set(e)) => {
                 let types = distinct_types(parts.iter());

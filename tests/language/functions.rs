@@ -170,3 +170,39 @@ fn templatefile_renders_a_file() {
         "<<EOT\nHello A\nHello B\n\nEOT"
     );
 }
+
+/// Found by the differential test; a value that is not known yet counts in these.
+#[test]
+fn functions_of_values_not_known_yet() {
+    let work = folder(
+        "resource \"terraform_data\" \"later\" {\n  input = 1\n}\nlocals {\n  word = tostring(terraform_data.later.output)\n  \
+         set  = toset([local.word, \"known\"])\n}\n",
+    );
+    let open = "(known after apply)";
+    for (expression, expected) in [
+        ("sum([local.word, null])", open),
+        ("sum(tolist([local.word, \"x\"]))", open),
+        ("setproduct(toset([]), local.set, [\"a\"])", open),
+        ("jsonencode(setproduct([], [local.word]))", "\"[]\""),
+        ("tolist(local.set)", open),
+        ("matchkeys([1], [local.word], [])", "tolist([])"),
+    ] {
+        assert_eq!(console(&work, expression), expected, "{expression}");
+    }
+}
+
+/// Found by the differential test.
+#[test]
+fn sets_and_marks_in_functions() {
+    answers(&[
+        ("one([{ a = sensitive(1), b = 2 }])", "(sensitive value)"),
+        ("type(setsubtract([], [[1]]))", "set(\n    tuple([\n        number,\n    ]),\n)"),
+        ("setunion([], [{ a = 1 }])", "toset([\n  {\n    \"a\" = 1\n  },\n])"),
+        ("\"${1 ~} \"", "\"1\""),
+        ("\" ${~ 1}\"", "\"1\""),
+    ]);
+    assert_eq!(error_of("setunion([1], [], [{}])"), "Error in function call");
+    assert_eq!(error_of("\"${[1] ~} \""), "Invalid template interpolation value");
+    assert_eq!(error_of("core::nope()"), "Unknown provider function");
+    assert_eq!(error_of("provider::terraform::encode_expr(1)"), "Unknown provider function");
+}

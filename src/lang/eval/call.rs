@@ -86,7 +86,8 @@ impl Cx<'_> {
     }
 
     fn unknown_function(self, call: &Call, expr: &Expr, diags: &mut Diagnostics) {
-        self.fail(diags, expr, call.name_range, "Call to unknown function", || {
+        let summary = if call.name.contains("::") { "Unknown provider function" } else { "Call to unknown function" };
+        self.fail(diags, expr, call.name_range, summary, || {
             let near = did_you_mean(&call.name, functions::all().map(|f| f.name));
             format!("There is no function named {:?}.{near}", &*call.name)
         });
@@ -225,6 +226,9 @@ impl Cx<'_> {
     fn function_failed(self, e: &FunctionError, call: &Call, expr: &Expr, diags: &mut Diagnostics) {
         let at = e.argument_index().and_then(|i| call.args.get(i).or(call.args.last()));
         let subject = match (e.kind, at) {
+            (_, Some(arg)) if call.expand_final && call.args.last().is_some_and(|last| std::ptr::eq(last, arg)) => {
+                arg.range
+            }
             (_, Some(arg)) => start_of(arg),
             // The parenthesis that comes too soon.
             (FunctionErrorKind::TooFewArguments, None) => {
@@ -284,6 +288,7 @@ fn start_of(expr: &Expr) -> Range {
     let first = |r: Range| Range { end: (r.start + 1).min(r.end), ..r };
     match &expr.kind {
         ExprKind::Tuple(_) | ExprKind::Object(_) | ExprKind::For(_) | ExprKind::Unary(..) => first(r),
+        ExprKind::Literal(Value::String(s)) if s.is_empty() && r.end == r.start + 2 => Range { start: r.end, ..r },
         // Without the quotes.
         ExprKind::Literal(Value::String(s)) if !s.contains('\n') && r.end >= r.start + 2 => {
             Range { start: r.start + 1, end: r.end - 1, ..r }

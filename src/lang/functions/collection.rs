@@ -281,7 +281,8 @@ functions! {
 
     /// Takes the one element of a list of one; null if the list is empty. It is an error if there are more.
     fn one(list: Open) -> Result<Value, FunctionError> {
-        let (v, marks) = list.value.unmark();
+        let mut marks = Marks::NONE;
+        let v = &list.value.unmark_deep(&mut marks);
         let ty = v.ty();
         let several = || FunctionError::argument(0, "there must be one element or none, but there are more");
         let null = || match &ty {

@@ -59,6 +59,10 @@ functions! {
                 Some(key) => match (v.get(key), attrs.get(key), default) {
                     (Some(found), _, _) => found.clone(),
                     (None, Some(ty), _) => Value::unknown(ty.clone()),
+                    (None, None, Some(default)) if !v.is_known() => {
+                        let mut marks = Marks::NONE;
+                        Value::unknown(default.unmark_deep(&mut marks).ty()).with_marks(marks)
+                    }
                     (None, None, Some(default)) => default.clone(),
                     (None, None, None) => {
                         return Err(FunctionError::argument(0, format!("the object has no attribute named {key:?}")));
@@ -82,6 +86,9 @@ functions! {
         let ty = values.value.ty();
         let common = unify(&[keys.value.ty(), searchset.value.ty()])
             .ok_or_else(|| FunctionError::call("the keys and the set to search must be of one type"))?;
+        if searchset.value.is_known() && searchset.is_empty() {
+            return Ok(Typed::new(Value::list(ty.element().cloned().unwrap_or(Type::Dynamic), Vec::new())));
+        }
         if ![&values.value, &keys.value, &searchset.value].iter().all(|v| v.is_wholly_known()) {
             return Ok(Typed::new(Value::unknown_not_null(ty)));
         }

@@ -113,10 +113,12 @@ functions! {
             return Err(FunctionError::argument(0, message));
         }
         let Some(items) = list.items() else { return Ok(Value::unknown(Type::Dynamic).with_marks(marks)) };
+        if !list.is_wholly_known() {
+            return Ok(Value::unknown_not_null(Type::Number).with_marks(marks));
+        }
         if items.is_empty() {
             return Err(FunctionError::argument(0, "it must not be empty"));
         }
-        let mut known = true;
         let mut sum: Option<Number> = None;
         for (i, item) in items.iter().enumerate() {
             let invalid = |why: String| FunctionError::argument(0, format!("element {i}: {why}"));
@@ -125,12 +127,10 @@ functions! {
                     let total = sum.take().map_or(Ok(n.clone()), |sum| sum.add(&n));
                     sum = Some(total.map_err(|e| FunctionError::call(e.to_string()))?);
                 }
-                Value::Null(_) => return Err(invalid("a number is required, but this is null".into())),
-                _ => known = false,
+                _ => return Err(invalid("a number is required, but this is null".into())),
             }
         }
-        let sum = sum.filter(|_| known).map_or_else(|| Value::unknown_not_null(Type::Number), Value::Number);
-        Ok(sum.with_marks(marks))
+        Ok(Value::Number(sum.unwrap_or_else(|| Number::from(0))).with_marks(marks))
     }
 }
 

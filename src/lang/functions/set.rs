@@ -3,6 +3,7 @@
 use super::FunctionError;
 use super::signature::{Open, Rest, SetOf, Typed, functions};
 use crate::lang::convert::{convert, unify};
+use crate::lang::ops::length_bounds;
 use gpuform_schema::types::Type;
 use gpuform_schema::value::{Marks, Value};
 use std::collections::HashSet;
@@ -54,6 +55,11 @@ functions! {
             }
         }
         let element = Type::tuple(parts.iter().map(|p| p.ty().element().cloned().unwrap_or(Type::Dynamic)));
+        // How many elements a set has is open while some of them may turn out to be equal.
+        let open = |p: &Value| matches!(length_bounds(p), (min, max) if max != Some(min));
+        if !ordered && parts.iter().any(open) {
+            return Ok(Value::unknown_not_null(Type::set(element)).with_marks(marks));
+        }
         let result = match parts.iter().map(Value::items).collect::<Option<Vec<_>>>() {
             None if ordered => Value::unknown_not_null(Type::list(element)),
             None => Value::unknown_not_null(Type::set(element)),
@@ -88,13 +94,13 @@ functions! {
 /// The sets with all elements converted to what they have in common.
 fn of_one_type(first: &SetOf<Value>, others: &[SetOf<Value>]) -> Result<(Type, Vec<Value>), FunctionError> {
     let sets: Vec<&Value> = std::iter::once(&first.value).chain(others.iter().map(|s| &s.value)).collect();
-    let types: Vec<Type> = sets.iter().map(|s| s.ty()).collect();
-    let Some(Type::Set(element)) = unify(&types) else {
-        return Err(FunctionError::call("the elements of all sets must be of one type"));
-    };
-    let ty = Type::Set(element.clone());
+    // An empty set whose elements have no type converts to any other.
+    let counts = |s: &&&Value| s.element_count() != Some(0) || s.ty().element().is_none_or(|e| !e.is_dynamic());
+    let types: Vec<Type> = sets.iter().filter(counts).filter_map(|s| s.ty().element().cloned()).collect();
+    let element = unify(&types).ok_or_else(|| FunctionError::call("the elements of all sets must be of one type"))?;
+    let ty = Type::set(element.clone());
     let converted = sets.iter().map(|s| convert(s, &ty).map_err(|e| FunctionError::call(e.to_string())));
-    Ok(((*element).clone(), converted.collect::<Result<_, _>>()?))
+    Ok((element, converted.collect::<Result<_, _>>()?))
 }
 
 /// All ways to take one element of each part, the last part varying fastest.

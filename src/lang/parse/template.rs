@@ -323,16 +323,22 @@ impl Parser<'_, '_> {
 
     /// Nests directives. What does not belong where it stands is reported and left out.
     fn nest(&mut self, parts: Vec<Part>) -> Vec<TemplatePart> {
+        let alone = parts.len() == 1;
         let mut parts = parts.into_iter();
         let mut all = Vec::new();
         loop {
             let (found, stop) = self.nest_until(&mut parts);
             all.extend(found);
             match stop {
-                None => return all,
+                None => break,
                 Some(stop) => self.misplaced(stop),
             }
         }
+        // A text of which trimming left nothing still makes a string of the template.
+        if !alone && matches!(all[..], [TemplatePart::Interpolation(_)]) {
+            all.push(TemplatePart::Text(nfc("")));
+        }
+        all
     }
 
     /// Parts up to an `else`, `endif` or `endfor`, which is returned too.

@@ -98,7 +98,7 @@ pub fn plan(prior: &Value, proposed: Value) -> (Value, Vec<Path>) {
         None => {
             planned.id = UNKNOWN_ID.clone();
             let input = &planned.input;
-            planned.output = if input.is_null() { Value::null() } else { unknown(input.ty()) };
+            planned.output = if input.is_null() { input.clone() } else { unknown(input.ty()) };
         }
         Some(prior) => {
             planned.id = prior.id;

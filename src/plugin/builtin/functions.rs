@@ -47,8 +47,8 @@ pub fn call(name: &str, arguments: &[Value]) -> Result<Value, (Option<usize>, St
     match name {
         "decode_tfvars" if !argument.is_known() => Ok(Value::unknown(Type::Dynamic)),
         "encode_tfvars" | "encode_expr" if !argument.is_wholly_known() => Ok(Value::unknown_not_null(Type::String)),
-        "decode_tfvars" => decode_tfvars(argument.as_str().unwrap_or_default()).map_err(|why| (Some(0), why)),
-        "encode_tfvars" => encode_tfvars(argument).map_err(|why| (Some(0), why)),
+        "decode_tfvars" => decode_tfvars(argument.as_str().unwrap_or_default()).map_err(|why| (None, why)),
+        "encode_tfvars" => encode_tfvars(argument).map_err(|why| (None, why)),
         "encode_expr" => Ok(Value::string(encode::expression(argument))),
         _ => Err((None, format!("The built-in provider terraform has no function {name:?}"))),
     }

@@ -309,8 +309,10 @@ impl Writer<'_> {
     }
 
     fn close(&mut self, indent: usize, text: &str) {
-        self.out.push_str(&" ".repeat(indent + 2));
-        self.out.push_str(text);
+        if !text.is_empty() {
+            self.out.push_str(&" ".repeat(indent + 2));
+            self.out.push_str(text);
+        }
         self.out.push('\n');
     }
 
