@@ -204,7 +204,11 @@ impl Cx<'_> {
         let mut content = self.content(block.body, &SCHEMA);
         let condition = content.take("condition").map(|a| a.expr);
         if let Some(c) = &condition {
-            let mut refers = matches!(&c.kind, ExprKind::Literal(Value::Unknown(_)));
+            let mut refers = match &c.kind {
+                ExprKind::Literal(Value::Unknown(_)) => true,
+                ExprKind::JsonTemplate(json) => json.template.is_err(),
+                _ => false,
+            };
             c.visit_traversals(&mut |_| refers = true);
             if !refers {
                 self.error(

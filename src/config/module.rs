@@ -486,10 +486,13 @@ fn refuse(block: &Block, diags: &mut Diagnostics) {
     if let Some(a) = depends_on.filter(|_| &*block.ty != "variable") {
         let detail = "An override file cannot change \"depends_on\".";
         let first = match &a.expr.kind {
+            // An empty list changes nothing.
             ExprKind::Tuple(items) => items.first().map(|e| e.range),
-            _ => None,
+            _ => Some(a.expr.range),
         };
-        diags.error("Unsupported override", detail, first.unwrap_or(a.expr.range));
+        if let Some(at) = first {
+            diags.error("Unsupported override", detail, at);
+        }
     }
     let resource = matches!(&*block.ty, "resource" | "data" | "ephemeral");
     let nested = content.blocks.iter().filter(|b| resource == (&*b.ty == "lifecycle"));

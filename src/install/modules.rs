@@ -147,6 +147,7 @@ pub fn install(
     }
     let lines = installing.lines.into_inner().unwrap_or_else(|e| e.into_inner());
     let new = installing.new.into_inner().unwrap_or_else(|e| e.into_inner());
+    // What was found is recorded even if something is wrong with it, so that other commands can say what.
     if new.0.len() < 2 {
         return (lines, diags);
     }

@@ -135,6 +135,7 @@ impl<'a> Cx<'a> {
             ExprKind::Traversal(t) => self.traversal(t, expr, diags),
             ExprKind::Paren(inner) => self.eval(inner, diags),
             ExprKind::Template(parts) => self.template(parts, expr, diags),
+            ExprKind::JsonTemplate(json) => Value::String(json.text.clone()),
             ExprKind::Relative(source, steps) => {
                 let value = self.eval(source, diags);
                 self.steps(value, steps, expr, diags)

@@ -6,7 +6,7 @@ mod read;
 
 use super::body::{BodySchema, Split, Unknown, UnknownKind};
 use super::parse;
-use super::syntax::{Attribute, Block, Body, Expr, ExprKind, Label, ObjectItem};
+use super::syntax::{Attribute, Block, Body, Expr, ExprKind, JsonTemplate, Label, ObjectItem};
 use crate::diag::{Diagnostics, FileId, Range};
 use crate::hash::HashMap;
 use gpuform_schema::{Number, Str, Type, Value};
@@ -82,12 +82,12 @@ impl JsonValue {
             JsonKind::Null => ExprKind::Literal(Value::null()),
             JsonKind::Bool(b) => ExprKind::Literal(Value::Bool(*b)),
             JsonKind::Number(n) => ExprKind::Literal(Value::Number(n.clone())),
-            JsonKind::String(s) => template(s, self.range, diags),
+            JsonKind::String(s) => string(s, self.range),
             JsonKind::Array(items) => ExprKind::Tuple(items.iter().map(|i| i.to_expr(diags)).collect()),
             JsonKind::Object(properties) => {
                 report_duplicates(properties, "Duplicate object attribute", diags);
                 let item = |p: &JsonProperty, diags: &mut Diagnostics| ObjectItem {
-                    key: Expr { range: p.name_range, kind: template(&p.name, p.name_range, diags) },
+                    key: Expr { range: p.name_range, kind: string(&p.name, p.name_range) },
                     value: p.value.to_expr(diags),
                 };
                 ExprKind::Object(properties.iter().map(|p| item(p, diags)).collect())
@@ -98,18 +98,13 @@ impl JsonValue {
     }
 }
 
-/// A string as a template; in place of a broken one an unknown value.
-fn template(text: &Str, range: Range, diags: &mut Diagnostics) -> ExprKind {
+/// A string, which may be a template.
+fn string(text: &Str, range: Range) -> ExprKind {
     if !text.contains("${") && !text.contains("%{") {
         return ExprKind::Literal(Value::String(text.clone()));
     }
-    match parse::parse_template(text, range.file, range.start + 1) {
-        Ok(expr) => expr.kind,
-        Err(errors) => {
-            diags.extend(errors);
-            ExprKind::Literal(Value::unknown(Type::Dynamic))
-        }
-    }
+    let template = parse::parse_template(text, range.file, range.start + 1);
+    ExprKind::JsonTemplate(Box::new(JsonTemplate { text: text.clone(), template }))
 }
 
 fn report_duplicates(properties: &[JsonProperty], summary: &str, diags: &mut Diagnostics) {

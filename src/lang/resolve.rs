@@ -8,7 +8,7 @@ use super::syntax::{
 };
 use crate::addr::{Mode, Resource};
 use crate::diag::{Diagnostics, Range};
-use gpuform_schema::{Str, Value};
+use gpuform_schema::{Str, Type, Value};
 
 /// The objects that a module declares.
 pub trait Symbols {
@@ -111,6 +111,16 @@ impl Resolver<'_, '_> {
             ExprKind::Literal(_) => {}
             ExprKind::Traversal(t) => self.traversal(t),
             ExprKind::Template(parts) => self.parts(parts),
+            ExprKind::JsonTemplate(json) => match std::mem::replace(&mut json.template, Err(Diagnostics::new())) {
+                Ok(template) => {
+                    expr.kind = template.kind;
+                    self.expr(expr);
+                }
+                Err(errors) => {
+                    self.diags.extend(errors);
+                    expr.kind = ExprKind::Literal(Value::unknown(Type::Dynamic));
+                }
+            },
             ExprKind::Relative(source, steps) => {
                 self.expr(source);
                 self.steps(steps);

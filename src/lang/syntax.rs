@@ -3,7 +3,7 @@
 //! provider schema (`decode`) read them. Every node keeps its source range.
 
 use crate::addr::{Mode, Resource};
-use crate::diag::Range;
+use crate::diag::{Diagnostics, Range};
 use gpuform_schema::{Str, Value};
 
 /// An expression.
@@ -21,6 +21,9 @@ pub enum ExprKind {
     /// A name with the steps that follow it: a reference to a declared object, or to a local variable of a `for`
     /// expression or `dynamic` block.
     Traversal(Box<Traversal>),
+    /// A string of JSON syntax with template sequences. Until name resolution it is the text as it is written, which
+    /// is what counts where only constants can stand; name resolution puts the template in its place.
+    JsonTemplate(Box<JsonTemplate>),
     /// `(EXPR).a[0]`, `f().a`: steps from something that is not a name.
     Relative(Box<Expr>, Box<[Step]>),
     /// `EXPR.*.rest` (attribute-only splat) and `EXPR[*].rest` (full splat).
@@ -38,6 +41,13 @@ pub enum ExprKind {
     Object(Box<[ObjectItem]>),
     For(Box<For>),
     Paren(Box<Expr>),
+}
+
+#[derive(Clone, Debug)]
+pub struct JsonTemplate {
+    pub text: Str,
+    /// The errors are reported by name resolution.
+    pub template: Result<Expr, Diagnostics>,
 }
 
 #[derive(Clone, Debug)]

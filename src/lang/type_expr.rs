@@ -152,9 +152,15 @@ fn object(call: &Call, expr: &Expr, diags: &mut Diagnostics) -> Option<TypeConst
     ok.then_some(TypeConstraint::Object(attrs))
 }
 
+/// Whether the key is not the bare name that it stands for.
+fn is_quoted(item: &ObjectItem, name: &str) -> bool {
+    let range = item.key.range;
+    (range.end - range.start) as usize > name.len()
+}
+
 fn attribute(item: &ObjectItem, object: &Expr, diags: &mut Diagnostics) -> Option<(Str, AttributeConstraint)> {
     let name = match &item.key.kind {
-        ExprKind::Literal(Value::String(name)) => name.clone(),
+        ExprKind::Literal(Value::String(name)) if !is_quoted(item, name) => name.clone(),
         _ => {
             let d = Diagnostic::error(INVALID, "The attributes of an object type are plain names.");
             diags.push(d.at(item.key.range).context(object.range));

@@ -52,6 +52,7 @@ impl<'a> Walk<'a, '_> {
         match &expr.kind {
             ExprKind::Literal(_) => {}
             ExprKind::Template(parts) => self.parts(parts),
+            ExprKind::JsonTemplate(json) => json.template.iter().for_each(|e| self.expr(e)),
             ExprKind::Traversal(t) => {
                 if !self.bound.contains(&&t.root) {
                     (self.f)(Met::Traversal(t));

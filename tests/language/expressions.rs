@@ -275,3 +275,8 @@ output "paths" {
     );
     assert_eq!(outputs(&work), json!({ "paths": [".", ".", true, "default"] }));
 }
+
+#[test]
+fn trimmed_text_around_an_interpolation_makes_a_string() {
+    answers(&[("\"${~ 1 ~}\"", "1"), ("\"  ${~ 1 ~}  \"", "\"1\""), ("\" ${~ [1][0] ~}\"", "\"1\"")]);
+}

@@ -104,6 +104,49 @@ fn json_files_with_expressions_and_comments() {
 }
 
 #[test]
+fn json_strings_are_templates_only_where_expressions_can_stand() {
+    let work = folder(
+        r#"
+-- main.tf.json --
+{
+  "variable": {
+    "v": {"default": "${1 + 1}", "description": "up to ${x"},
+    "w": {"type": "map(string)"}
+  },
+  "output": {"o": {"value": ["${var.v}", "${1 + 1}", "${var.w}"], "description": "%{ no template"}}
+}
+-- t.tfvars.json --
+{"w": {"${a}": "%{ b"}}
+"#,
+    );
+    work.ok(&["apply", "-auto-approve", "-var-file=t.tfvars.json"]);
+    assert_eq!(outputs(&work), json!({ "o": ["${1 + 1}", 2, { "${a}": "%{ b" }] }));
+}
+
+#[test]
+fn json_templates_that_are_wrong_hide_no_other_mistake() {
+    let files = r#"
+-- main.tf.json --
+{
+  "output": {
+    "a": {"value": "${1 +}"},
+    "b": {"value": "${local.nope}"}
+  }
+}
+"#;
+    let work = folder(files);
+    // The mistakes are in expressions, which init does not look at.
+    work.ok(&["init"]);
+    assert_eq!(
+        validated(files),
+        [
+            "error main.tf.json:3,25-26 Invalid expression",
+            "error main.tf.json:4,23-33 Reference to undeclared local value"
+        ]
+    );
+}
+
+#[test]
 fn json_files_refer_to_others_without_interpolation_where_addresses_are_meant() {
     let work = folder(
         r#"

@@ -1,6 +1,6 @@
 //! What is found without a plan, and where: names, arguments, blocks, types, duplicates, cycles, addresses, versions.
 
-use crate::harness::{demo_folder, folder, problems, validated};
+use crate::harness::{demo_folder, folder, plan_problems, problems, validated};
 
 #[test]
 fn undeclared_names_are_found_in_all_files() {
@@ -219,6 +219,17 @@ fn cycles_are_reported_with_their_members() {
     let work = folder("locals {\n  a = local.b\n  b = local.a\n}\n");
     let errors = work.fails(&["validate", "-no-color"]);
     assert!(errors.contains("Cycle") && errors.contains("local.a") && errors.contains("local.b"), "{errors}");
+}
+
+#[test]
+fn what_refers_to_itself_hides_no_other_mistake() {
+    let files = "locals {\n  a = local.a\n  b = nope\n}\n";
+    assert_eq!(
+        validated(files),
+        ["error main.tf:2,7-14 Self-referencing local value", "error main.tf:3,7-11 Invalid reference"]
+    );
+    let files = "resource \"terraform_data\" \"r\" {\n  count = length(terraform_data.r[0].id)\n}\n";
+    assert_eq!(plan_problems(files), ["error main.tf:2,18-40 Self-referential block"]);
 }
 
 #[test]

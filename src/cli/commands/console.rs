@@ -12,6 +12,7 @@ use crate::engine::{self, PlanOptions};
 use crate::lang::functions;
 use crate::lang::resolve::{Allowed, resolve};
 use crate::lang::syntax::Expr;
+use crate::lang::visit::Met;
 use crate::state::store::Store;
 use std::io::{IsTerminal, Read};
 
@@ -70,7 +71,10 @@ impl Console {
                 cx.show(&Diagnostic::warning(summary, "").into(), false);
             }
             let module = &*project.config.root.module;
-            let mut names = |e: &mut Expr, d: &mut Diagnostics| resolve(e, module, Allowed::default(), d);
+            let mut names = |e: &mut Expr, d: &mut Diagnostics| {
+                resolve(e, module, Allowed::default(), d);
+                refuse_plan_time(e, d);
+            };
             if typed {
                 let mut answer = |text: &str| console::answer_to(text, &cx.sources, &mut names, scope);
                 return interactive(cx, module, &mut answer);
@@ -87,6 +91,18 @@ impl Console {
         project.pool.close().await;
         result
     }
+}
+
+/// Terraform's console does not know `plantimestamp`: there is no plan.
+fn refuse_plan_time(e: &Expr, diags: &mut Diagnostics) {
+    e.visit(&mut |met| {
+        if let Met::Call(call, _) = met
+            && matches!(&*call.name, "plantimestamp" | "core::plantimestamp")
+        {
+            let detail = "No plan is made here, so there is no time of it.";
+            diags.error("Call to unknown function", detail, call.name_range);
+        }
+    });
 }
 
 type Answer<'a> = dyn FnMut(&str) -> Result<Option<String>, Diagnostics> + 'a;

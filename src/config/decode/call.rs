@@ -33,7 +33,9 @@ impl Cx<'_> {
         let missing_range = block.body.missing_item_range();
         let (mut content, mut rest) = self.partial(block.body, &SCHEMA);
         let (mut early_source, mut early_version) = (None, None);
-        let version = match content.take("version") {
+        let version = content.take("version");
+        let versioned = version.is_some();
+        let version = match version {
             Some(a) if early::is_early(&a.expr) => {
                 early_version = Some(a.expr);
                 None
@@ -46,7 +48,7 @@ impl Cx<'_> {
                 early_source = Some(a.expr);
                 Some((String::new(), range))
             }
-            source => source.and_then(|a| self.module_source(a, version.is_some() || early_version.is_some())),
+            source => source.and_then(|a| self.module_source(a, versioned)),
         };
         let providers = content.take("providers").map(|a| self.passed_providers(a));
         let depends_on = content.take("depends_on");

@@ -3,7 +3,7 @@
 use super::{Cx, NAME_RULE, label};
 use crate::config::model::ProviderConfig;
 use crate::config::version::Constraints;
-use crate::diag::Range;
+use crate::diag::{Diagnostic, Range};
 use crate::lang::body::BodySchema;
 use crate::lang::parse::is_identifier;
 use crate::lang::syntax::{Attribute, Block, Body};
@@ -37,7 +37,10 @@ impl Cx<'_> {
         self.check_provider_name(&name.text, range);
         let (mut content, mut body) = self.partial(block.body, &SCHEMA);
         let alias = content.take("alias").and_then(|a| {
-            let alias = self.string(&a)?;
+            let Some(alias) = self.string(&a) else {
+                self.diags.push(Diagnostic::error("Invalid provider configuration alias", NAME_RULE));
+                return None;
+            };
             if !is_identifier(&alias) {
                 self.error("Invalid provider configuration alias", NAME_RULE, a.expr.range);
                 return None;

@@ -243,7 +243,7 @@ impl Cx<'_> {
                 let second = t.steps.first().map(|s| &s.kind);
                 let named = |n: &str| matches!(second, Some(StepKind::Attr(a)) if &**a == n);
                 match resource_ref(t) {
-                    Some(r) if r.mode == Mode::Managed => resources += 1,
+                    Some(r) if r.mode != Mode::Ephemeral => resources += 1,
                     None if (&*t.root == "count" && named("index")) || (&*t.root == "each" && named("key")) => {}
                     _ => other = true,
                 }
@@ -251,8 +251,8 @@ impl Cx<'_> {
             if other {
                 self.error(
                     "Invalid reference in replace_triggered_by expression",
-                    "Only managed resources and their attributes can trigger a replacement; count.index and each.key can \
-                     choose the instance.",
+                    "Only resources and their attributes can trigger a replacement; count.index and each.key can choose \
+                     the instance.",
                     range,
                 );
             }

@@ -15,7 +15,7 @@ use crate::engine::program::ResourceProgram;
 use crate::engine::stored::TypeInfo;
 use crate::engine::triggers;
 use crate::engine::walk::Walk;
-use crate::lang::syntax::Slot;
+use crate::lang::syntax::{Slot, Traversal};
 use crate::plugin::{PlanRequest, PlanResponse};
 use gpuform_schema::{Marks, Path, Value};
 
@@ -225,7 +225,7 @@ impl Planner {
 /// Reports references of a block to the resource that it declares, whose value cannot be known before it is.
 pub(super) fn refers_to_itself(walk: &Walk, code: &ResourceProgram, block: &ResourceBlock, slot: Slot) -> bool {
     let mut found = false;
-    code.decoder.visit_traversals(&mut |t| {
+    let mut check = |t: &Traversal| {
         if t.target == crate::lang::syntax::Target::Resource(slot) {
             found = true;
             walk.report(
@@ -241,7 +241,11 @@ pub(super) fn refers_to_itself(walk: &Walk, code: &ResourceProgram, block: &Reso
                 .address(&block.addr),
             );
         }
-    });
+    };
+    if let Some(repetition) = block.repetition.expr() {
+        repetition.visit_traversals(&mut check);
+    }
+    code.decoder.visit_traversals(&mut check);
     found
 }
 

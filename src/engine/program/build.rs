@@ -315,7 +315,8 @@ impl Builder<'_> {
         }
         edges.sort_unstable();
         edges.dedup();
-        for (a, b) in edges {
+        // An object that refers to itself is not a question of order: it is reported where it is evaluated.
+        for (a, b) in edges.into_iter().filter(|(a, b)| a != b) {
             self.program.graph.add_edge(a, b, ());
         }
     }

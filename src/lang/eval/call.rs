@@ -307,7 +307,7 @@ fn start_of(expr: &Expr) -> Range {
         ExprKind::Splat { range, .. } => *range,
         ExprKind::Traversal(t) => bracket(&t.steps).map_or(r, first),
         ExprKind::Relative(_, steps) => bracket(steps).map_or(r, first),
-        ExprKind::Literal(_) => r,
+        ExprKind::Literal(_) | ExprKind::JsonTemplate(_) => r,
     }
 }
 

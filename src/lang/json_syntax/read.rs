@@ -16,7 +16,7 @@ pub(super) fn read(text: &str, file: FileId, diags: &mut Diagnostics) -> JsonVal
     let value = r.value().unwrap_or(JsonValue { range: r.range(start, r.mistake_end(start)), kind: JsonKind::Invalid });
     r.skip();
     if r.pos < text.len() && r.diags.len() == errors {
-        let at = r.range(r.pos, r.mistake_end(r.pos));
+        let at = r.range(r.pos, r.word_end(r.pos));
         r.diags.error("Extraneous data after value", "The JSON value is complete before this.", at);
     }
     value
@@ -44,6 +44,12 @@ impl<'a> Reader<'a, '_> {
     /// first counts, for which the range is left empty.
     fn mistake_end(&self, at: usize) -> usize {
         at + usize::from(self.text.as_bytes().get(at).is_some_and(u8::is_ascii))
+    }
+
+    /// The end of what looks like one word, of anything else one character.
+    fn word_end(&self, at: usize) -> usize {
+        let letters = self.text.bytes().skip(at).take_while(u8::is_ascii_alphabetic).count();
+        if letters > 0 { at + letters } else { self.mistake_end(at) }
     }
 
     fn byte(&self) -> Option<u8> {

@@ -243,7 +243,7 @@ impl Parser<'_, '_> {
         let range = |p: &Self, len: usize| Range::new(p.file, p.base + at, p.base + at + len);
         let Some(selector) = rest.chars().nth(1) else {
             let r = range(self, 1);
-            self.certain_error("Invalid escape sequence", "A character must follow the backslash.", r);
+            self.diags.error("Invalid escape sequence", "A character must follow the backslash.", r);
             return (None, 1);
         };
         let digits = match selector {
@@ -256,7 +256,7 @@ impl Parser<'_, '_> {
             _ => {
                 let len = 1 + selector.len_utf8();
                 let r = range(self, len);
-                self.certain_error(
+                self.diags.error(
                     "Invalid escape sequence",
                     format!("\"\\{selector}\" is not an escape sequence. For a backslash in the text write two."),
                     r,
@@ -268,7 +268,7 @@ impl Parser<'_, '_> {
         let len = 2 + hex.len();
         if hex.len() < digits {
             let r = range(self, len);
-            self.certain_error(
+            self.diags.error(
                 "Invalid escape sequence",
                 format!("\"\\{selector}\" is followed by {digits} hexadecimal digits."),
                 r,
@@ -278,7 +278,7 @@ impl Parser<'_, '_> {
         let c = u32::from_str_radix(&hex, 16).ok().and_then(char::from_u32);
         if c.is_none() {
             let r = range(self, len);
-            self.certain_error("Invalid escape sequence", format!("There is no character with the code {hex}."), r);
+            self.diags.error("Invalid escape sequence", format!("There is no character with the code {hex}."), r);
         }
         (c, len)
     }
@@ -344,16 +344,16 @@ impl Parser<'_, '_> {
     /// Parts up to an `else`, `endif` or `endfor`, which is returned too.
     fn nest_until(&mut self, parts: &mut std::vec::IntoIter<Part>) -> (Vec<TemplatePart>, Option<Stop>) {
         let mut out: Vec<TemplatePart> = Vec::new();
-        let mut text = String::new();
+        let mut text: Option<String> = None;
         loop {
             let part = parts.next();
             if let Some(Part::Text(t)) = &part {
-                text.push_str(t);
+                text.get_or_insert_default().push_str(t);
                 continue;
             }
-            if !text.is_empty() {
+            // Text of which `~` has left nothing counts: with it the template is not a lone interpolation.
+            if let Some(text) = text.take() {
                 out.push(TemplatePart::Text(nfc(&text)));
-                text.clear();
             }
             match part {
                 None => return (out, None),

@@ -77,6 +77,7 @@ pub(super) fn tree(e: &Expr) -> String {
             f.condition.as_ref().map(|c| format!(" if {}", tree(c))).unwrap_or_default(),
         ),
         ExprKind::Paren(e) => format!("<{}>", tree(e)),
+        ExprKind::JsonTemplate(json) => json.text.to_string(),
     }
 }
 

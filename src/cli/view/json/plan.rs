@@ -13,7 +13,7 @@ use crate::engine::schemas::Schemas;
 use crate::state::OutputValue;
 use gpuform_schema::json::write_type;
 use gpuform_schema::schema::ProviderSchema;
-use gpuform_schema::{Marks, Path, Step, Str, Value};
+use gpuform_schema::{Marks, Path, Step, Str, Type, Value};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -131,7 +131,9 @@ fn planned_values(out: &mut String, plan: &Plan) {
                         m.bool("sensitive", o.sensitive);
                         let (after, _) = o.after.unmark();
                         if after.is_wholly_known() {
-                            write_type(&after.ty(), m.key("type"));
+                            // As in a plan file of Terraform, a null has no type.
+                            let ty = if after.is_null() { Type::Dynamic } else { after.ty() };
+                            write_type(&ty, m.key("type"));
                             value::known(after, m.key("value"));
                         }
                     });
