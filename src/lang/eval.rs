@@ -65,7 +65,7 @@ impl Expr {
     /// The value of an expression that may hold neither references nor function calls. `None` after errors.
     pub fn eval_constant(&self, diags: &mut Diagnostics) -> Option<Value> {
         let before = diags.len();
-        self.visit(&mut |met| match met {
+        self.visit_as_constant(&mut |met| match met {
             Met::Traversal(t) => {
                 diags.error("Variables not allowed", "Only literal values can be used here.", t.root_range);
             }

@@ -33,13 +33,20 @@ impl Expr {
 
     /// Calls `f` for each name and function call in the expression, in the order in which they are written.
     pub fn visit<'a>(&'a self, f: &mut dyn FnMut(Met<'a>)) {
-        Walk { bound: Vec::new(), f }.expr(self);
+        Walk { bound: Vec::new(), json_templates: true, f }.expr(self);
+    }
+
+    /// The same where strings of JSON syntax are no templates but constants.
+    pub fn visit_as_constant<'a>(&'a self, f: &mut dyn FnMut(Met<'a>)) {
+        Walk { bound: Vec::new(), json_templates: false, f }.expr(self);
     }
 }
 
 struct Walk<'a, 'f> {
     /// Variables of the loops that we are in.
     bound: Vec<&'a Str>,
+    /// Strings of JSON syntax are looked into.
+    json_templates: bool,
     f: &'f mut dyn FnMut(Met<'a>),
 }
 
@@ -52,7 +59,8 @@ impl<'a> Walk<'a, '_> {
         match &expr.kind {
             ExprKind::Literal(_) => {}
             ExprKind::Template(parts) => self.parts(parts),
-            ExprKind::JsonTemplate(json) => json.template.iter().for_each(|e| self.expr(e)),
+            ExprKind::JsonTemplate(json) if self.json_templates => json.template.iter().for_each(|e| self.expr(e)),
+            ExprKind::JsonTemplate(_) => {}
             ExprKind::Traversal(t) => {
                 if !self.bound.contains(&&t.root) {
                     (self.f)(Met::Traversal(t));

@@ -140,7 +140,7 @@ fn json_templates_that_are_wrong_hide_no_other_mistake() {
     assert_eq!(
         validated(files),
         [
-            "error main.tf.json:3,25-26 Invalid expression",
+            "error main.tf.json:3,26-27 Invalid expression",
             "error main.tf.json:4,23-33 Reference to undeclared local value"
         ]
     );
