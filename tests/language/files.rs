@@ -115,11 +115,10 @@ fn json_strings_are_templates_only_where_expressions_can_stand() {
   },
   "output": {"o": {"value": ["${var.v}", "${1 + 1}", "${var.w}"], "description": "%{ no template"}}
 }
--- t.tfvars.json --
+-- t.auto.tfvars.json --
 {"w": {"${a}": "%{ b"}}
 "#,
     );
-    work.ok(&["apply", "-auto-approve", "-var-file=t.tfvars.json"]);
     assert_eq!(outputs(&work), json!({ "o": ["${1 + 1}", 2, { "${a}": "%{ b" }] }));
 }
 
