@@ -209,6 +209,18 @@ fn exclude_leaves_an_object_and_what_needs_it() {
 }
 
 #[test]
+fn exclude_when_destroying_keeps_what_the_object_needs() {
+    // Not in Terraform 1.11.
+    let work = folder(CHAIN);
+    apply(&work, &[]);
+    assert_eq!(changes(&work, &["-destroy", "-exclude=terraform_data.b"]), ["delete terraform_data.c"]);
+    let others = ["delete terraform_data.b", "delete terraform_data.c"];
+    assert_eq!(changes(&work, &["-destroy", "-exclude=terraform_data.a"]), others);
+    work.ok(&["destroy", "-auto-approve", "-exclude=terraform_data.b"]);
+    assert_eq!(work.ok(&["state", "list"]), "terraform_data.a\nterraform_data.b\n");
+}
+
+#[test]
 fn replace_makes_an_object_anew() {
     let work = folder(CHAIN);
     apply(&work, &[]);
@@ -269,6 +281,34 @@ resource "terraform_data" "keyed" {
             "delete terraform_data.keyed[\"a\"] (delete_because_wrong_repetition)",
         ]
     );
+}
+
+#[test]
+fn destroy_with_a_provider_configured_from_objects_that_are_gone() {
+    let Some(work) = demo_folder(
+        r#"
+resource "demo_thing" "t" {
+  name = "t"
+}
+provider "demo" {
+  alias = "late"
+  login = demo_thing.t.id
+}
+resource "demo_thing" "u" {
+  provider = demo.late
+  name     = "u"
+}
+"#,
+    ) else {
+        return;
+    };
+    let nothing = work.ok(&["plan", "-destroy", "-no-color"]);
+    assert!(nothing.contains("No changes. No objects need to be destroyed."), "{nothing}");
+    apply(&work, &[]);
+    let state: serde_json::Value = serde_json::from_str(&work.ok(&["state", "pull"])).unwrap();
+    assert_eq!(state["resources"][1]["instances"][0]["dependencies"], json!(["demo_thing.t"]));
+    let done = work.ok(&["destroy", "-auto-approve", "-no-color"]);
+    assert!(done.find("demo_thing.u: Destruction complete") < done.find("demo_thing.t: Destroying"), "{done}");
 }
 
 #[test]
