@@ -142,7 +142,8 @@ fn planned_values(out: &mut String, plan: &Plan) {
         }
         let mut planned: Vec<&ResourceChange> =
             plan.changes.iter().map(|c| &**c).filter(|c| c.action != Action::Delete && c.deposed.is_none()).collect();
-        planned.sort_by(|a, b| a.addr.cmp(&b.addr));
+        // Within a module: by the address as text, whichever mode, and [10] before [1].
+        planned.sort_by_cached_key(|c| (c.addr.module.clone(), c.addr.to_string()));
         write_modules(m.key("root_module"), &planned, &mut |c, out| planned_value(c, out));
     });
 }
@@ -313,22 +314,12 @@ mod tests {
         assert_eq!(out, expected);
     }
 
-    #[test]
-    fn ten_thousand_changes_are_quick_to_write() {
-        let root = ModuleNode {
-            addr: Module::root(),
-            module: Arc::default(),
-            children: Vec::new(),
-            providers: BTreeMap::new(),
-            provider_keys: BTreeMap::new(),
-            source: None,
-        };
-        let config =
-            Config { root: Arc::new(root), sources: Sources::default(), reference_problems: Diagnostics::new() };
-        let p = Plan {
+    /// A plan with the given changes and nothing else.
+    fn holding(changes: Vec<Arc<ResourceChange>>) -> Plan {
+        Plan {
             mode: PlanMode::Normal,
             variables: BTreeMap::new(),
-            changes: vec![replacement().into(); 10_000],
+            changes,
             drift: Vec::new(),
             generated: Vec::new(),
             outputs: BTreeMap::new(),
@@ -344,7 +335,36 @@ mod tests {
             complete: true,
             providers: Vec::new(),
             prepared: None,
+        }
+    }
+
+    #[test]
+    fn planned_values_follow_the_text_of_the_address() {
+        let changes = ["a_x.a[2]", "data.a_x.a", "a_x.a[10]", "module.m.a_x.b", "u_x.a"].map(|address| {
+            let mut change = replacement();
+            change.addr = address.parse().unwrap();
+            Arc::new(change)
+        });
+        let mut out = String::new();
+        planned_values(&mut out, &holding(changes.to_vec()));
+        let addresses: Vec<&str> =
+            out.split(r#"{"address":""#).skip(1).filter_map(|rest| rest.split('"').next()).collect();
+        assert_eq!(addresses, ["a_x.a[10]", "a_x.a[2]", "data.a_x.a", "u_x.a", "module.m.a_x.b"]);
+    }
+
+    #[test]
+    fn ten_thousand_changes_are_quick_to_write() {
+        let root = ModuleNode {
+            addr: Module::root(),
+            module: Arc::default(),
+            children: Vec::new(),
+            providers: BTreeMap::new(),
+            provider_keys: BTreeMap::new(),
+            source: None,
         };
+        let config =
+            Config { root: Arc::new(root), sources: Sources::default(), reference_problems: Diagnostics::new() };
+        let p = holding(vec![replacement().into(); 10_000]);
         let started = std::time::Instant::now();
         let text = plan(&p, &config, &Schemas::default());
         assert!(text.len() > 6_000_000 && text.ends_with(r#""complete":true,"errored":false}"#));
