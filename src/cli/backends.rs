@@ -217,17 +217,13 @@ pub fn check_initialized(cx: &Context, config: &Config) -> Result<(), Diagnostic
 }
 
 fn check_recorded(cx: &Context, root: &Module) -> Result<(), Diagnostics> {
-    let recorded = read_record(&cx.data_dir())?;
-    let (then, link) = match &recorded {
-        Some(record) => (Some(record.hash), ","),
-        None => (None, ":"),
-    };
+    let then = read_record(&cx.data_dir())?.map(|record| record.hash);
     let now = root.backend.is_some().then(|| local_config(root)).transpose()?;
     if now.as_ref().map(hash) == then {
         return Ok(());
     }
     Err(Diagnostic::error(
-        format!("Backend initialization required{link} please run \"gpuform init\""),
+        "Backend initialization required, please run \"gpuform init\"",
         "The backend in the configuration is not the one that init has prepared. Run \"gpuform init\": with -migrate-state to \
          take the existing state along, or with -reconfigure to leave it where it is.",
     )

@@ -38,7 +38,7 @@ fn state_commands_want_the_backend_of_the_configuration() {
     let work = Work::new("resource \"terraform_data\" \"a\" {\n}\n");
     work.ok(&["apply", "-auto-approve"]);
     work.write("main.tf", &block(""));
-    let first = "Backend initialization required: please run \"gpuform init\"";
+    let first = "Backend initialization required, please run \"gpuform init\"";
     for args in [&["state", "list"][..], &["output"], &["workspace", "list"], &["show"], &["plan"]] {
         assert_eq!(error(&work, args), first);
     }
