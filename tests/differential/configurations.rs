@@ -532,7 +532,7 @@ impl Configurations {
             if self.dice.chance(20) {
                 let block = vec![
                     Statement::argument(format!("condition     = var.{name} != \"b\"")),
-                    Statement::argument(format!("error_message = \"Not b.\"")),
+                    Statement::argument("error_message = \"Not b.\"".to_owned()),
                 ];
                 body.push(Statement::block("validation", block));
             }

@@ -423,7 +423,7 @@ impl Expressions {
                     "%{ if @ ~}@%{~ else ~} @ %{ endif ~}",
                     "%{if @}@ %{~else}@%{endif}",
                 ];
-                Tree::piece_with(*self.dice.pick::<&str>(&forms), [condition, yes, no])
+                Tree::piece_with(self.dice.pick::<&str>(&forms), [condition, yes, no])
             }
             1 => {
                 let condition = self.expression(&Type::Bool, depth);
@@ -447,7 +447,7 @@ impl Expressions {
                 let of = self.dice.pick(&[Type::Text, Type::Text, Type::Number, Type::Bool]).clone();
                 let value = self.expression(&of, depth);
                 Tree::piece_with(
-                    *self.dice.pick::<&str>(&["${@}", "${@}", "${ @ }", "${~ @ ~}", " ${~ @}", "${@ ~} "]),
+                    self.dice.pick::<&str>(&["${@}", "${@}", "${ @ }", "${~ @ ~}", " ${~ @}", "${@ ~} "]),
                     [value],
                 )
             }
