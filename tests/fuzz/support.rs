@@ -19,6 +19,8 @@ pub fn folder() -> &'static Path {
         let shared = Path::new("/dev/shm");
         let base = if shared.is_dir() { shared.to_owned() } else { std::env::temp_dir() };
         let folder = base.join(format!("gpuform-fuzz-{}", std::process::id()));
+        // An earlier process may have had this number.
+        let _ = std::fs::remove_dir_all(&folder);
         std::fs::create_dir_all(folder.join(".terraform/modules")).expect("a folder for the files");
         std::env::set_current_dir(&folder).expect("the folder can be entered");
         folder
