@@ -227,17 +227,21 @@ fn refused_calls_lower_the_number_under_way_and_answers_raise_it() {
     stack.expect_no_changes(&[]);
     let calls = cloud.admin("GET", "calls", &json!(null));
     let calls: Vec<&Value> = calls["calls"].as_array().unwrap().iter().filter(|c| c["service"] == "ec2").collect();
-    let at_once = |calls: &[&Value]| calls.iter().map(|c| c["at_once"].as_u64().unwrap()).max().unwrap_or_default();
-    let last_refusal = calls.iter().rposition(|c| is_refusal(c)).expect("no call was refused");
-    let first_refusal = calls.iter().position(|c| is_refusal(c)).unwrap();
-    // So many at first; few after refusals; as many as are allowed again in the end, and the next one is refused.
-    let after = &calls[(first_refusal + 40).min(calls.len())..];
-    let (peak, low, high) =
-        (at_once(&calls), after.iter().map(|c| c["at_once"].as_u64().unwrap()).min().unwrap(), at_once(after));
+    let under_way: Vec<u64> = calls.iter().map(|c| c["at_once"].as_u64().unwrap()).collect();
+    let refused = calls.iter().filter(|c| is_refusal(c)).count();
+    // As many as are started with at first; then about as many as are allowed, and again and again more than the fewest.
+    let (begin, rest) = under_way.split_at(under_way.len() / 2);
+    let peak = begin.iter().max().copied().unwrap_or_default();
+    let mean = rest.iter().sum::<u64>() as f64 / rest.len() as f64;
+    let lowest = rest.iter().position(|n| Some(n) == rest.iter().min()).unwrap_or_default();
+    let later = rest[lowest..].iter().max().copied().unwrap_or_default();
     eprintln!(
-        "{} calls, refusals from {first_refusal} to {last_refusal}; at once {peak}, then {low} to {high}",
-        calls.len()
+        "{} calls, {refused} refused; at once {peak}, then {mean:.1}, {later} after {}: {under_way:?}",
+        calls.len(),
+        rest[lowest]
     );
+    assert!(refused > 0, "no call was refused");
     assert!(peak > 16, "{peak}");
-    assert!(high <= 12, "{high}");
+    assert!(mean <= 12.0, "{mean}");
+    assert!(later > rest[lowest], "{later}");
 }
