@@ -2,7 +2,8 @@
 //! user sees as a whole is measured by `cargo xtask bench`.
 
 use async_trait::async_trait;
-use divan::{Bencher, black_box, counter::ItemsCount};
+use criterion::measurement::WallTime;
+use criterion::{BatchSize, BenchmarkGroup, Criterion, Throughput, criterion_group, criterion_main};
 use gpuform::addr;
 use gpuform::cli::context::Style;
 use gpuform::cli::view::{Next, plan as plan_view};
@@ -22,16 +23,25 @@ use gpuform::state::{State, file};
 use gpuform_schema::schema::Block;
 use gpuform_schema::{Str, Type, Value, json, msgpack};
 use std::collections::BTreeMap;
+use std::hint::black_box;
 use std::path::PathBuf;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
-fn main() {
-    divan::main();
-}
-
 /// How many resources the inputs have.
 const SIZE: usize = 1000;
+
+criterion_group!(lang, parser, evaluator);
+criterion_group!(work, planner, executor, diff);
+criterion_group!(codecs, state, msgpack_codec, json_codec);
+criterion_main!(lang, work, codecs);
+
+/// Measurements of a part that handles [`SIZE`] things at once: the report has the things per second.
+fn sized<'c>(criterion: &'c mut Criterion, name: &str) -> BenchmarkGroup<'c, WallTime> {
+    let mut group = criterion.benchmark_group(name);
+    group.throughput(Throughput::Elements(SIZE as u64)).sample_size(20);
+    group
+}
 
 /// Resources in chains of ten.
 fn text() -> String {
@@ -43,24 +53,27 @@ fn text() -> String {
     (0..SIZE).map(block).collect()
 }
 
-#[divan::bench]
-fn parser(bencher: Bencher) {
+fn parser(criterion: &mut Criterion) {
     let text = text();
     let file = Sources::default().add("main.tf", text.as_str());
-    bencher.counter(divan::counter::BytesCount::of_str(&text)).bench(|| {
-        let mut diags = Diagnostics::new();
-        let body = parse::parse_file(black_box(&text), file, &mut diags);
-        assert!(diags.is_empty());
-        body
+    let mut group = criterion.benchmark_group("parser");
+    group.throughput(Throughput::Bytes(text.len() as u64)).bench_function("file", |bencher| {
+        bencher.iter(|| {
+            let mut diags = Diagnostics::new();
+            let body = parse::parse_file(black_box(&text), file, &mut diags);
+            assert!(diags.is_empty());
+            body
+        });
     });
 }
 
-#[divan::bench]
-fn evaluator(bencher: Bencher) {
+fn evaluator(criterion: &mut Criterion) {
     let text = "{ for s in flatten([for r in range(10) : [for c in range(100) : format(\"%03d-%d\", r, c)]]) : s => upper(\"${s}!\") if length(s) > 1 }";
     let file = Sources::default().add("expression", text);
     let expr = parse::parse_expression(text, file, 0).expect("the expression is valid");
-    bencher.counter(ItemsCount::new(SIZE)).bench(|| expr.eval(&EmptyScope::default()).expect("it has a value"));
+    sized(criterion, "evaluator").bench_function("expression", |bencher| {
+        bencher.iter(|| expr.eval(&EmptyScope::default()).expect("it has a value"));
+    });
 }
 
 struct NoModules;
@@ -135,47 +148,41 @@ impl Loaded {
     }
 }
 
-#[divan::bench]
-fn planner_creates(bencher: Bencher) {
+fn planner(criterion: &mut Criterion) {
     let loaded = Loaded::new();
-    let state = State::new();
-    bencher.counter(ItemsCount::new(SIZE)).bench(|| loaded.plan(&state));
+    let (nothing, everything) = (State::new(), loaded.state());
+    let mut group = sized(criterion, "planner");
+    group.bench_function("creates", |bencher| bencher.iter(|| loaded.plan(&nothing)));
+    group.bench_function("finds no changes", |bencher| bencher.iter(|| loaded.plan(&everything)));
 }
 
-#[divan::bench]
-fn planner_finds_no_changes(bencher: Bencher) {
+fn executor(criterion: &mut Criterion) {
     let loaded = Loaded::new();
-    let state = loaded.state();
-    bencher.counter(ItemsCount::new(SIZE)).bench(|| loaded.plan(&state));
+    let apply = |plan| loaded.runtime.block_on(engine::apply(&loaded.session, &loaded.config, plan, None)).state;
+    sized(criterion, "executor").bench_function("creates", |bencher| {
+        bencher.iter_batched(|| loaded.plan(&State::new()), apply, BatchSize::LargeInput);
+    });
 }
 
-#[divan::bench]
-fn executor(bencher: Bencher) {
-    let loaded = Loaded::new();
-    bencher
-        .counter(ItemsCount::new(SIZE))
-        .with_inputs(|| loaded.plan(&State::new()))
-        .bench_values(|plan| loaded.runtime.block_on(engine::apply(&loaded.session, &loaded.config, plan, None)).state);
-}
-
-#[divan::bench]
-fn diff(bencher: Bencher) {
+fn diff(criterion: &mut Criterion) {
     let loaded = Loaded::new();
     let plan = loaded.plan(&State::new());
     let style = Style { color: true, width: 80, terminal: false };
-    bencher.counter(ItemsCount::new(SIZE)).bench(|| plan_view::render(&plan, &loaded.config, style, Next::Unsaved));
+    sized(criterion, "diff").bench_function("shows creates", |bencher| {
+        bencher.iter(|| plan_view::render(&plan, &loaded.config, style, Next::Unsaved));
+    });
 }
 
-#[divan::bench]
-fn state_is_written(bencher: Bencher) {
+fn state(criterion: &mut Criterion) {
     let state = Loaded::new().state();
-    bencher.counter(ItemsCount::new(SIZE)).bench(|| file::to_bytes(&state).expect("the state is written"));
-}
-
-#[divan::bench]
-fn state_is_read(bencher: Bencher) {
-    let bytes = file::to_bytes(&Loaded::new().state()).expect("the state is written");
-    bencher.counter(ItemsCount::new(SIZE)).bench(|| file::read(&bytes, "state").expect("the state is read"));
+    let bytes = file::to_bytes(&state).expect("the state is written");
+    let mut group = sized(criterion, "state");
+    group.bench_function("is written", |bencher| {
+        bencher.iter(|| file::to_bytes(&state).expect("the state is written"));
+    });
+    group.bench_function("is read", |bencher| {
+        bencher.iter(|| file::read(&bytes, "state").expect("the state is read"));
+    });
 }
 
 /// An object as a cloud's provider has it, with its type.
@@ -196,24 +203,24 @@ fn instance() -> (Value, Type) {
     (value, ty)
 }
 
-#[divan::bench]
-fn msgpack_encodes(bencher: Bencher) {
-    let (value, ty) = instance();
-    bencher.bench(|| msgpack::encode(&value, &ty).expect("the value is encoded"));
-}
-
-#[divan::bench]
-fn msgpack_decodes(bencher: Bencher) {
+fn msgpack_codec(criterion: &mut Criterion) {
     let (value, ty) = instance();
     let bytes = msgpack::encode(&value, &ty).expect("the value is encoded");
-    bencher.bench(|| msgpack::decode(&bytes, &ty).expect("the value is decoded"));
+    let mut group = criterion.benchmark_group("msgpack");
+    group.bench_function("encodes", |bencher| {
+        bencher.iter(|| msgpack::encode(&value, &ty).expect("the value is encoded"));
+    });
+    group.bench_function("decodes", |bencher| {
+        bencher.iter(|| msgpack::decode(&bytes, &ty).expect("the value is decoded"));
+    });
 }
 
-#[divan::bench]
-fn json_decodes(bencher: Bencher) {
+fn json_codec(criterion: &mut Criterion) {
     let (value, ty) = instance();
-    let mut text = String::new();
     let known = value.transform(&mut |_, v| if v.is_known() { v } else { Value::from("known") });
+    let mut text = String::new();
     json::encode(&known, &ty, &mut text).expect("the value is encoded");
-    bencher.bench(|| json::decode(&text, &ty, json::ExtraAttributes::Refuse).expect("the value is decoded"));
+    criterion.benchmark_group("json").bench_function("decodes", |bencher| {
+        bencher.iter(|| json::decode(&text, &ty, json::ExtraAttributes::Refuse).expect("the value is decoded"));
+    });
 }

@@ -142,24 +142,29 @@ fn an_object_whose_creation_was_not_answered_is_found_again() {
     }
 }
 
+/// Starts an apply and waits until an object is being created.
+fn apply_until_creating(work: &Work, args: &[&str], delay: &str) -> std::process::Child {
+    let shown = std::fs::File::create(work.path("shown")).unwrap();
+    let mut command = work.command(&["apply", "-auto-approve", "-no-color", "-var=generation=1"]);
+    let child = command.args(args).env("DEMO_DELAY_MS", delay).stdout(shown).spawn().unwrap();
+    let begin = std::time::Instant::now();
+    while !work.read("shown").contains(": Creating...") {
+        assert!(begin.elapsed() < Duration::from_secs(60), "no operation has begun");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    child
+}
+
 #[test]
 fn an_interrupt_lets_running_operations_finish_and_saves_the_state() {
     if !is_built() {
         return;
     }
     let work = Work::new(CONFIG);
-    let child = work
-        .command(&["apply", "-auto-approve", "-no-color", "-parallelism=2", "-var=generation=1"])
-        .env("DEMO_DELAY_MS", "300")
-        .stdout(std::process::Stdio::piped())
-        .stderr(std::process::Stdio::piped())
-        .spawn()
-        .unwrap();
-    std::thread::sleep(Duration::from_millis(900));
+    let mut child = apply_until_creating(&work, &["-parallelism=2"], "300");
     let pid = child.id().to_string();
     assert!(std::process::Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
-    let out = child.wait_with_output().unwrap();
-    assert_eq!(out.status.code(), Some(1));
+    assert_eq!(child.wait().unwrap().code(), Some(1));
     let made = work.things().len();
     assert!(made < COUNT, "everything was made before the interrupt");
     let listed = if made == 0 { 0 } else { work.ok(&["state", "list"]).lines().count() };
@@ -172,22 +177,14 @@ fn a_second_interrupt_stops_at_once_and_the_journal_knows_what_was_begun() {
         return;
     }
     let work = Work::new(CONFIG);
-    let child = work
-        .command(&["apply", "-auto-approve", "-no-color", "-var=generation=1"])
-        .env("DEMO_DELAY_MS", "5000")
-        .stdout(std::process::Stdio::piped())
-        .stderr(std::process::Stdio::piped())
-        .spawn()
-        .unwrap();
-    std::thread::sleep(Duration::from_millis(1500));
+    let mut child = apply_until_creating(&work, &[], "5000");
     let pid = child.id().to_string();
     let begin = std::time::Instant::now();
     for _ in 0..2 {
         assert!(std::process::Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
         std::thread::sleep(Duration::from_millis(200));
     }
-    let out = child.wait_with_output().unwrap();
-    assert_eq!(out.status.code(), Some(1));
+    assert_eq!(child.wait().unwrap().code(), Some(1));
     assert!(begin.elapsed() < Duration::from_secs(3), "it waited for running operations: {:?}", begin.elapsed());
     let out = work.ok(&["apply", "-auto-approve", "-no-color", "-var=generation=1"]);
     assert!(out.contains("no effect") || out.contains("found"), "what was begun is looked for: {out}");

@@ -64,7 +64,10 @@ fn only_what_the_lock_file_knows_is_started() {
     let work = work("1.0.0");
     work.ok(&["init"]);
     let offered = work.offered("1.0.0");
-    fs::write(offered.join("terraform-provider-demo_v1.0.0"), "another program").unwrap();
+    let executable = offered.join("terraform-provider-demo_v1.0.0");
+    // It may be a link to the executable itself.
+    fs::remove_file(&executable).unwrap();
+    fs::write(executable, "another program").unwrap();
     for command in ["plan", "validate", "init"] {
         let errors = work.fails(&[command, "-no-color"]);
         assert!(errors.contains("which is not one of those in the lock file"), "{command}: {errors}");
