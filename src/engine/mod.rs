@@ -367,6 +367,7 @@ pub async fn plan_evaluated(
     diags.extend(forgotten(&work.changes));
     work.changes.sort_by(|a, b| (&a.addr, a.deposed).cmp(&(&b.addr, b.deposed)));
     work.drift.sort_by(|a, b| (&a.addr, a.deposed).cmp(&(&b.addr, b.deposed)));
+    work.drift.dedup_by(|later, earlier| (&later.addr, later.deposed) == (&earlier.addr, earlier.deposed));
     work.generated.sort_by_key(|g| (g.import.file.0, g.import.start));
     let relevant_attributes = relevant::attributes(&program, &walk.runtime, &work.changes, &outputs, destroy);
     let plan = Plan {

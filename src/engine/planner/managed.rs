@@ -43,15 +43,13 @@ impl Planner {
         Some(value)
     }
 
-    /// A plan that only refreshes says where objects have moved as it says how they have changed.
+    /// A plan that only refreshes says where objects have moved as it says how they have changed; where an object has
+    /// changed too, its change is there already, and goes before this one.
     fn only_moved(&self, i: &Instance<'_>, prior: &Prior) {
         let moved = self.input.mode == PlanMode::RefreshOnly && self.input.moved.contains_key(&i.addr);
         if let Some(value) = prior.value.as_ref().filter(|_| moved) {
             let change = self.drift_change(&i.configured, i.info, &i.addr, None, value.clone(), value.clone());
-            let mut work = self.work();
-            if !work.drift.iter().any(|d| d.addr == i.addr && d.deposed.is_none()) {
-                work.drift.push(change);
-            }
+            self.work().drift.push(change);
         }
     }
 
