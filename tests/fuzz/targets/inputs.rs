@@ -77,7 +77,7 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     put("cli.tfrc", "");
     put(name, content);
     let cx = context();
-    let (config, mut diags) = load_config(&cx, Path::new("."));
+    let (config, mut diags) = load_config(&cx, Path::new("."), &[]);
     testing::load(Path::new("."), testing::DEFAULT_DIRECTORY, &cx.sources, &mut diags);
     if let Some(config) = &config {
         Factory::new(&cx, &mut diags).check(config, &mut diags);
