@@ -61,9 +61,9 @@ pub(super) fn check(module: &Module, sources: &Sources, diags: &mut Diagnostics)
         let Some(addr) = &import.to.fixed else { continue };
         if let Some(first) = seen.insert(addr, import.range) {
             diags.error(
-                format!("Duplicate import configuration for \"{addr}\""),
+                format!("Duplicate import configuration for \"{}\"", import.to.resource),
                 format!(
-                    "An import block at {} names this resource already; an object can be imported only once.",
+                    "An import block at {} names {addr} already; an object can be imported only once.",
                     sources.describe(first)
                 ),
                 import.to_range,

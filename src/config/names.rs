@@ -178,7 +178,9 @@ pub(super) fn resolve(module: &mut Module, problems: &mut Diagnostics) {
             r.expr(e, none);
         }
         r.depends_on(&mut call.depends_on);
-        call.inputs.values_mut().for_each(|(e, _)| r.expr(e, allowed));
+        // Whether the instance has a number or key shows only when it is planned: validation takes both for unknown.
+        let of_instance = Allowed { count: true, each: true, ..none };
+        call.inputs.values_mut().for_each(|(e, _)| r.expr(e, of_instance));
         call.providers.iter_mut().flatten().filter_map(|p| p.key.as_mut()).for_each(|key| r.expr(key, allowed));
     }
     for (_, provider) in &mut module.provider_configs {

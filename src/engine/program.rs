@@ -107,6 +107,8 @@ pub struct ProviderMeta {
     /// The block, decoded; `None` for an implied, empty configuration.
     pub block: Option<ProviderBlock>,
     pub schema: Option<Arc<Schema>>,
+    /// Whether a resource or an object needs it; what nothing needs is not looked at.
+    pub used: bool,
 }
 
 pub struct ProviderBlock {

@@ -113,6 +113,9 @@ impl Walk {
     pub(super) async fn configure(&self, id: ProviderId) -> Outcome {
         let program = self.program().clone();
         let meta = &program.providers[id];
+        if !meta.used {
+            return Outcome::Done;
+        }
         let Some(schema) = &meta.schema else { return Outcome::Failed };
         let unconfigured = match self.pool.unconfigured(&meta.addr.provider).await {
             Ok(p) => p,

@@ -367,11 +367,12 @@ impl Scope for RunScope<'_> {
 }
 
 fn misplaced(t: &Traversal, name: &str, argument: &str) -> Result<Value> {
-    Err(Box::new(
-        Diagnostic::error(
-            format!("Reference to \"{name}\" in non-{argument} context"),
-            format!("\"{name}\" has a value only inside a block that has the argument \"{argument}\"."),
-        )
-        .at(t.root_range),
-    ))
+    let summary = match &t.target {
+        Target::CountIndex => "Reference to \"count\" in non-counted context",
+        Target::EachKey => "Reference to \"each\" in context without for_each",
+        _ => "each.value cannot be used in this context",
+    };
+    let detail = format!("\"{name}\" has a value only inside a block that has the argument \"{argument}\".");
+    let range = t.steps.first().map_or(t.root_range, |s| t.root_range.to(s.range));
+    Err(Box::new(Diagnostic::error(summary, detail).at(range)))
 }

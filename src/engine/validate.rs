@@ -32,10 +32,11 @@ impl ResourceStep for Validator {
         let info = &code.info;
         let mut ok = imported;
         for run in walk.runtime.instances(m) {
-            let Some(repeats) = walk.repeats(&block.repetition, run) else {
+            // What is wrong with the body shows even where the number of instances makes no sense.
+            let repeats = walk.repeats(&block.repetition, run).unwrap_or_else(|| {
                 ok = false;
-                continue;
-            };
+                vec![Repeat::Unknown]
+            });
             // One instance stands for all: they differ only in what `each` and `count` give, which is unknown here.
             let repeat = match repeats.first() {
                 Some(Repeat::None) | None => Repeat::None,

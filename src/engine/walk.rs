@@ -265,8 +265,8 @@ impl Walk {
         let m = match node {
             Node::Variable(m, _) | Node::Local(m, _) | Node::Output(m, _) | Node::Call(m, _) | Node::Check(m, _) => m,
             Node::Resource(m, _) if self.phase != Phase::Look => m,
-            Node::Provider(id) => program.providers[id].module,
-            Node::Resource(..) | Node::Close(_) => return true,
+            Node::Provider(id) if program.providers[id].used => program.providers[id].module,
+            Node::Resource(..) | Node::Provider(_) | Node::Close(_) => return true,
         };
         if self.runtime.instances(m).is_empty() {
             return true;
@@ -643,7 +643,12 @@ impl Walk {
         let child = program.modules[m].children[slot as usize];
         let mut all = Vec::new();
         let ok = self.each_module(m, |run| {
-            let Some(repeats) = self.repeats(&call.repetition, run) else { return false };
+            let repeats = match (self.repeats(&call.repetition, run), self.phase) {
+                // One instance stands for all, even where there would be none.
+                (Some(_), Phase::Validate) => vec![Repeat::Unknown],
+                (Some(repeats), _) => repeats,
+                (None, _) => return false,
+            };
             let instances: Vec<Arc<ModuleRun>> = repeats
                 .into_iter()
                 .map(|repeat| {

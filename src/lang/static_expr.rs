@@ -17,7 +17,8 @@ pub fn start_range(expr: &Expr, json: bool) -> Range {
         ExprKind::Tuple(_) | ExprKind::Object(_) | ExprKind::For(_) | ExprKind::Paren(_) => {
             Range { end: r.start + 1, ..r }
         }
-        ExprKind::Call(c) => c.name_range,
+        // The name and the parenthesis after it.
+        ExprKind::Call(c) => Range { end: c.name_range.end + 1, ..c.name_range },
         _ => r,
     }
 }

@@ -451,3 +451,99 @@ fn providers_of_a_module_that_do_not_exist_are_told_once() {
     let errors: Vec<_> = found.iter().filter(|d| d.starts_with("error")).collect();
     assert_eq!(errors, ["error missing provider provider[\"terraform.io/builtin/terraform\"].y"]);
 }
+
+/// Terraform's validation takes the key of every module instance for unknown; only its plan knows that there is none.
+#[test]
+fn each_and_count_in_the_arguments_of_a_single_module_are_errors_of_the_plan() {
+    let work = folder(
+        r#"
+module "a" {
+  source = "./m"
+  x      = each.key
+}
+module "b" {
+  source = "./m"
+  x      = count.index
+}
+module "c" {
+  source = "./m"
+  x      = each.value
+}
+-- m/main.tf --
+variable "x" {}
+"#,
+    );
+    assert_eq!(problems(&work, &["validate", "-json"]), [""; 0]);
+    assert_eq!(
+        problems(&work, &["plan", "-json"]),
+        [
+            "error main.tf:3,12-20 Reference to \"each\" in context without for_each",
+            "error main.tf:7,12-23 Reference to \"count\" in non-counted context",
+            "error main.tf:11,12-22 each.value cannot be used in this context",
+        ]
+    );
+}
+
+#[test]
+fn bodies_are_checked_beside_a_wrong_count_and_in_modules_without_instances() {
+    let found = validated(
+        r#"
+resource "terraform_data" "a" {
+  for_each = 5
+  input    = 1 + "a"
+}
+module "m" {
+  source = "./m"
+  count  = 0
+}
+-- m/main.tf --
+resource "terraform_data" "b" {
+  count = "x"
+  input = 1 + "a"
+}
+"#,
+    );
+    assert_eq!(
+        found,
+        [
+            "error m/main.tf:2,11-14 Incorrect value type",
+            "error m/main.tf:3,15-18 Invalid operand",
+            "error main.tf:2,14-15 Invalid for_each argument",
+            "error main.tf:3,18-21 Invalid operand",
+        ]
+    );
+}
+
+#[test]
+fn provider_blocks_that_nothing_uses_are_not_looked_at() {
+    let unused = "provider \"terraform\" {\n  foo = var.nope\n}\n";
+    assert_eq!(validated(unused), [""; 0]);
+    let used = format!("{unused}resource \"terraform_data\" \"a\" {{}}\n");
+    assert_eq!(validated(&used), ["error main.tf:2,3-6 Unsupported argument"]);
+}
+
+#[test]
+fn a_connection_of_a_resource_with_a_destroy_provisioner_refers_to_nothing_else() {
+    let found = validated(
+        r#"
+resource "terraform_data" "a" {}
+resource "terraform_data" "b" {
+  connection {
+    host = terraform_data.a.id
+  }
+  provisioner "local-exec" {
+    command = "true"
+    when    = destroy
+  }
+}
+"#,
+    );
+    assert_eq!(found, ["error main.tf:4,12-31 Invalid reference from destroy provisioner"]);
+}
+
+#[test]
+fn two_imports_of_one_instance_name_its_resource() {
+    let import = "import {\n  to = terraform_data.a[0]\n  id = \"x\"\n}\n";
+    let found = validated(&format!("resource \"terraform_data\" \"a\" {{\n  count = 1\n}}\n{import}{import}"));
+    assert_eq!(found, ["error main.tf:9,8-27 Duplicate import configuration for \"terraform_data.a\""]);
+}

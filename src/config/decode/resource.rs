@@ -140,6 +140,11 @@ impl Cx<'_> {
                 }
             }
         }
+        if let Some(connection) = &resource.connection
+            && resource.provisioners.iter().any(|p| p.when_destroy)
+        {
+            self.only_self_references(connection);
+        }
     }
 
     fn duplicate_block(&mut self, ty: &str, of: &str, at: crate::diag::Range) {

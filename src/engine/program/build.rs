@@ -66,7 +66,8 @@ impl Program {
         };
         b.add_module(&config.root, None);
         for provider in extra {
-            b.provider(&provider);
+            let id = b.provider(&provider);
+            b.program.providers[id].used = true;
         }
         b.resolve_providers();
         let running = b.running(diags).await;
@@ -120,7 +121,13 @@ impl Builder<'_> {
         }
         let id = self.program.providers.len();
         let module = self.program.module_ids.get(&addr.module).copied().unwrap_or(0);
-        self.program.providers.push(ProviderMeta { addr: addr.clone(), module, block: None, schema: None });
+        self.program.providers.push(ProviderMeta {
+            addr: addr.clone(),
+            module,
+            block: None,
+            schema: None,
+            used: false,
+        });
         self.provider_ids.insert(addr, id);
         id
     }
@@ -137,7 +144,9 @@ impl Builder<'_> {
                     Some((local, id)) if *local == block.provider => id,
                     _ => {
                         let addr = provider_config_of(&node, &block.provider);
-                        self.provider(&addr.unwrap_or_else(|| implied_config(&node, &block.provider.name)))
+                        let id = self.provider(&addr.unwrap_or_else(|| implied_config(&node, &block.provider.name)));
+                        self.program.providers[id].used = true;
+                        id
                     }
                 };
                 last = Some((&block.provider, provider));
@@ -188,6 +197,8 @@ impl Builder<'_> {
                 let mut own = Diagnostics::new();
                 let allowed = Allowed { each: c.for_each.is_some(), ..Allowed::default() };
                 let decoder = compile_body(&c.body, &Layout::new(&schema.block), module.module(), allowed, &mut own);
+                // `for_each` is not Terraform's, so that nobody can rely on its being left alone.
+                p.used |= c.for_each.is_some();
                 p.block = Some(ProviderBlock { config: c.clone(), decoder, problems: own });
             }
             p.schema = Some(schema);
