@@ -138,13 +138,9 @@ impl ProviderFunctions for PoolFunctions {
         let result = tokio::task::block_in_place(|| tokio::runtime::Handle::current().block_on(run));
         match result {
             Ok(Ok(v)) => Ok(v),
-            Ok(Err((argument, message))) => {
-                let mut d = Diagnostic::error(
-                    if argument.is_some() { "Invalid function argument" } else { "Error in function call" },
-                    format!("{}: {message}", call.name),
-                );
-                let name = crate::diag::Range { end: call.name_range.end + 1, ..call.name_range };
-                d.subject = Some(argument.and_then(|a| call.args.get(a)).map_or(name, |e| e.range));
+            Ok(Err(e)) => {
+                let mut d = Diagnostic::error(e.summary(), format!("{}: {}", call.name, e.message));
+                d.subject = call.place_of(&e);
                 d.function = Some(call.name.to_string());
                 Err(Box::new(d))
             }
@@ -160,6 +156,7 @@ mod functions {
     //! Calls of provider-defined functions: arguments are converted and null or unknown ones handled as declared.
 
     use crate::lang::convert::convert;
+    use crate::lang::functions::{FunctionError, FunctionErrorKind};
     use crate::plugin::Provider;
     use gpuform_schema::schema::{FunctionParameter, FunctionSignature};
     use gpuform_schema::{Marks, Value};
@@ -169,24 +166,27 @@ mod functions {
         name: &str,
         signature: &FunctionSignature,
         arguments: Vec<Value>,
-    ) -> Result<Value, (Option<usize>, String)> {
+    ) -> Result<Value, FunctionError> {
+        let fail = |kind, message| Err(FunctionError { kind, message });
         let parameter =
             |i: usize| -> Option<&FunctionParameter> { signature.parameters.get(i).or(signature.variadic.as_ref()) };
         if arguments.len() < signature.parameters.len() {
             let missing = &signature.parameters[arguments.len()].name;
-            return Err((None, format!("the argument \"{missing}\" is missing.")));
+            return fail(FunctionErrorKind::TooFewArguments, format!("the argument \"{missing}\" is missing."));
         }
         let mut marks = Marks::NONE;
         let mut values = Vec::with_capacity(arguments.len());
         let mut unknown = false;
         for (i, a) in arguments.into_iter().enumerate() {
             let Some(p) = parameter(i) else {
-                return Err((Some(i), format!("at most {} arguments are accepted.", signature.parameters.len())));
+                let most = signature.parameters.len();
+                return fail(FunctionErrorKind::TooManyArguments, format!("at most {most} arguments are accepted."));
             };
             let plain = a.unmark_deep(&mut marks);
-            let v = convert(&plain, &p.ty).map_err(|e| (Some(i), format!("invalid value for \"{}\": {e}.", p.name)))?;
+            let v = convert(&plain, &p.ty)
+                .map_err(|e| FunctionError::argument(i, format!("invalid value for \"{}\": {e}.", p.name)))?;
             if v.is_null() && !p.allow_null {
-                return Err((Some(i), format!("the argument \"{}\" must not be null.", p.name)));
+                return Err(FunctionError::argument(i, format!("the argument \"{}\" must not be null.", p.name)));
             }
             unknown |= !v.is_wholly_known() && !p.allow_unknown;
             values.push(v);
@@ -194,7 +194,11 @@ mod functions {
         if unknown {
             return Ok(Value::unknown(signature.return_type.clone()).with_marks(marks));
         }
-        provider.call_function(name, values).await.map(|v| v.with_marks(marks))
+        let result = provider.call_function(name, values).await.map(|v| v.with_marks(marks));
+        result.map_err(|(argument, message)| match argument {
+            Some(i) => FunctionError::argument(i, message),
+            None => FunctionError::call(message),
+        })
     }
 }
 

@@ -285,16 +285,17 @@ impl Conversion {
             (Value::List(c) | Value::Set(c), Type::List(e) | Type::Set(e)) => {
                 check(&c.element, e, Mode::Unsafe, &self.path)?;
                 let from_set = matches!(value, Value::Set(_));
+                // Elements of a set that are not known yet may turn out to be equal.
+                let open = |set| matches!(length_bounds(set), (min, max) if max != Some(min));
+                if from_set && matches!(to, Type::List(_)) && open(value) {
+                    return Ok(Value::unknown_not_null(resolved(&value.ty(), to)));
+                }
                 let step = |i: usize, v: &Value| {
                     if from_set { Step::Element(v.clone()) } else { Step::Index(i as u64) }
                 };
                 let items =
                     c.items.iter().enumerate().map(|(i, v)| self.at(step(i, v), v, e)).collect::<Result<_, _>>()?;
-                let sequence = self.sequence(items, Some(&c.element), to)?;
-                // Elements of a set that are not known yet may turn out to be equal.
-                let open = |set| matches!(length_bounds(set), (min, max) if max != Some(min));
-                let to_list = from_set && matches!(to, Type::List(_));
-                Ok(if to_list && open(value) { Value::unknown_not_null(sequence.ty()) } else { sequence })
+                self.sequence(items, Some(&c.element), to)
             }
             (Value::Tuple(parts), Type::List(e) | Type::Set(e)) => {
                 let types = distinct_types(parts.iter());
@@ -388,9 +389,9 @@ impl Conversion {
         match &types[..] {
             [] => Ok((from.map_or_else(|| wanted.clone(), |from| resolved(from, wanted)), items)),
             [one] => Ok((one.clone(), items)),
-            // A null of no type takes the type of the others.
+            // A null of no type takes the type of the others, if they are all of one or simple.
             several => match unify_refs(several.iter().filter(|t| !t.is_dynamic()), Mode::Unsafe) {
-                Some(t) if !t.is_dynamic() => {
+                Some(t) if !t.is_dynamic() && (several.len() == 2 || unify(several) != Some(Type::Dynamic)) => {
                     let items: Vec<Value> = items
                         .iter()
                         .enumerate()

@@ -185,7 +185,7 @@ impl<'a> Cx<'a> {
         };
         let (then_value, then_diags) = arm(then, true);
         let (otherwise_value, otherwise_diags) = arm(otherwise, false);
-        match ops::conditional::<OpError>(&chooser, Ok(then_value), Ok(otherwise_value)) {
+        match ops::conditional::<OpError>(&chooser, Ok(then_value.clone()), Ok(otherwise_value.clone())) {
             Ok(value) => {
                 diags.extend(condition_diags);
                 match chooser.as_bool() {
@@ -195,11 +195,22 @@ impl<'a> Cx<'a> {
                 }
                 value
             }
-            Err(e) if e.operand.is_some() => {
+            Err(e) if e.operand == Some(0) => {
                 diags.extend(condition_diags);
-                self.fail_op(diags, expr, condition.range, e)
+                self.fail_op(diags, expr, condition.range, e);
+                // The type that both arms have in common is known nevertheless.
+                let either = Value::unknown(Type::Bool);
+                let result = ops::conditional::<OpError>(&either, Ok(then_value), Ok(otherwise_value));
+                Value::unknown(result.map_or(Type::Dynamic, |v| v.ty()))
             }
-            Err(e) => self.fail_op(diags, expr, then.range.to(otherwise.range), e),
+            Err(e) => {
+                let at = match e.operand {
+                    Some(1) => then.range,
+                    Some(_) => otherwise.range,
+                    None => then.range.to(otherwise.range),
+                };
+                self.fail_op(diags, expr, at, e)
+            }
         }
     }
 

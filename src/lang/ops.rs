@@ -16,7 +16,7 @@ pub struct OpError {
     pub summary: &'static str,
     pub detail: String,
     /// Which operand is to blame, from 0, where it is one of several: of an index operation 0 is the collection and 1
-    /// the key, of a conditional 0 is the condition, of a template the position of the part.
+    /// the key, of a conditional 0 is the condition and 1 or 2 the chosen arm, of a template the position of the part.
     pub operand: Option<usize>,
 }
 
@@ -195,12 +195,10 @@ fn equal_structures(a: &Value, b: &Value) -> Value {
         return Value::FALSE;
     }
     match (a, b) {
-        (Value::Set(x), Value::Set(y)) if a.is_wholly_known() && b.is_wholly_known() => Value::Bool(x == y),
-        (Value::Set(_), Value::Set(_)) => {
-            let ((a_min, a_max), (b_min, b_max)) = (length_bounds(a), length_bounds(b));
-            let longer = |min: u64, max: Option<u64>| max.is_some_and(|max| min > max);
-            if longer(a_min, b_max) || longer(b_min, a_max) {
-                Value::FALSE
+        // An element of which only parts are unknown equals none.
+        (Value::Set(x), Value::Set(y)) => {
+            if x.items.iter().chain(y.items.iter()).all(Value::is_known) {
+                Value::Bool(a.is_wholly_known() && x == y)
             } else {
                 Value::unknown_not_null(Type::Bool)
             }
@@ -254,7 +252,7 @@ fn conforms(ty: &Type, open: &Type) -> bool {
 
 /// Whether an unknown value may turn out to be a given known one that is not null.
 fn may_become(ty: &Type, known: &Refinement, value: &Value) -> bool {
-    let fits_type = ty.has_dynamic() || has_open_type(value) || convert::has_type(value, ty);
+    let fits_type = ty.has_dynamic() || convert::has_type(value, ty) || value.ty().has_dynamic();
     let fits = match value {
         Value::String(s) => known.prefix.as_ref().is_none_or(|p| s.starts_with(&**p)),
         Value::Number(n) => {
@@ -313,13 +311,14 @@ pub fn conditional<E: From<OpError>>(
     // The marks of the arm that is not chosen count too.
     let marks_of = |arm: &std::result::Result<Value, E>| arm.as_ref().map_or(Marks::NONE, Value::marks);
     let marks = condition.marks() | marks_of(&then) | marks_of(&otherwise);
-    let chosen = match choose(condition)? {
-        Some(true) => then?,
-        Some(false) => otherwise?,
+    let (arm, chosen) = match choose(condition)? {
+        Some(true) => (1, then?),
+        Some(false) => (2, otherwise?),
         None => return Ok(undecided(condition, &then.ok(), &otherwise.ok(), result_type)),
     };
     let converted = convert(&chosen, &result_type).map_err(|e| {
         OpError::new("Inconsistent conditional result types", format!("The chosen result does not fit: {e}."))
+            .operand(arm)
     })?;
     Ok(converted.with_marks(marks))
 }
@@ -579,7 +578,7 @@ pub fn splat<E: From<OpError>>(
             list.map_err(|e| OpError::new("Inconsistent splat results", format!("The results differ: {e}.")))?
         }
         Value::Tuple(items) => Value::tuple(items.iter().map(each).collect::<std::result::Result<_, E>>()?),
-        single => Value::tuple(vec![each(single)?]),
+        single => Value::tuple(vec![each(&single.clone().with_marks(marks))?]),
     };
     Ok(result.with_marks(marks))
 }

@@ -22,7 +22,7 @@ pub fn show(diags: &Diagnostics, sources: &Sources, style: Style, compact_warnin
         let _ = std::io::stdout().lock().write_all(text.as_bytes());
         return;
     }
-    for d in &consolidated(diags) {
+    for d in &in_order(consolidated(diags), sources) {
         let text = render(d, sources, style);
         let _ = match d.severity {
             Severity::Error => std::io::stderr().lock().write_all(text.as_bytes()),
@@ -76,6 +76,15 @@ fn consolidated(diags: &Diagnostics) -> Vec<Diagnostic> {
         }
     }
     out
+}
+
+/// Warnings first, then errors, each by their places; those without a place come before the others.
+fn in_order(mut diags: Vec<Diagnostic>, sources: &Sources) -> Vec<Diagnostic> {
+    diags.sort_by_cached_key(|d| {
+        let place = d.subject.map(|at| (sources.get(at.file).map(|f| f.name.clone()), at.start));
+        (d.severity == Severity::Error, place)
+    });
+    diags
 }
 
 /// One diagnostic as text.

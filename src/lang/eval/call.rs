@@ -31,6 +31,12 @@ impl Cx<'_> {
                 return Value::unknown(Type::Dynamic);
             }
             "templatestring" => {
+                if let Err(e) = function.check_arity(call.args.len())
+                    && !call.expand_final
+                {
+                    self.function_failed(&e, call, expr, diags);
+                    return Value::unknown(Type::Dynamic);
+                }
                 if let Some(template) = call.args.first()
                     && !is_reference(template)
                 {
@@ -48,17 +54,15 @@ impl Cx<'_> {
             return Value::unknown(Type::Dynamic);
         };
         if function.name == "templatestring"
-            && let Some(template) = call.args.first()
-            && args.values.first().is_some_and(|v| !matches!(v.ty(), Type::String | Type::Dynamic))
+            && let [template, vars] = &args.values[..]
+            && !template.is_known()
+            && !vars.is_null()
         {
-            self.fail_call(diags, expr, start_of(template), call, "Invalid function argument", || {
-                "Invalid value for \"template\": it must be a string.".into()
-            });
-            return Value::unknown(Type::Dynamic);
+            return Value::unknown(Type::Dynamic).with_marks(template.deep_marks() | vars.deep_marks() | args.marks);
         }
         let renderer = Renderer { scope: self.scope };
         let context = FunctionContext { templates: Some(&renderer), ..*self.scope.function_context() };
-        match function.call(args.values, &context) {
+        match function.call_converted(args.values, &context) {
             Ok(value) => value.with_marks(args.marks),
             Err(e) => {
                 self.function_failed(&e, call, expr, diags);
@@ -73,7 +77,7 @@ impl Cx<'_> {
             Ok(value) => value.with_marks(args.marks),
             Err(mut d) => {
                 if d.subject.is_none() {
-                    d.subject = Some(expr.range);
+                    d.subject = Some(closing_parenthesis(expr));
                 }
                 if d.context.is_none() {
                     d.context = Some(expr.range);
@@ -116,18 +120,37 @@ impl Cx<'_> {
             return None;
         }
         let mut values: Vec<Value> = Vec::with_capacity(plain.len() + tail.len());
-        values.extend(plain.iter().map(|a| self.eval(a, diags)));
-        values.extend(tail);
-        if diags.len() == before {
-            return Some(Arguments { values, marks });
+        for arg in plain {
+            let value = self.eval(arg, diags);
+            values.extend(self.converted(value, values.len(), function, call, expr, diags));
         }
-        // The call is off, but what else is wrong with the arguments is told too.
-        for (i, value) in values.iter().enumerate() {
-            if let Some(Err(e)) = function.and_then(|f| f.check_argument(i, value)) {
+        for value in tail {
+            values.extend(self.converted(value, values.len(), function, call, expr, diags));
+        }
+        (diags.len() == before).then_some(Arguments { values, marks })
+    }
+
+    /// An argument as the function takes it; where it does not suit, says so, so that what is wrong with the others is
+    /// told too.
+    fn converted(
+        self,
+        value: Value,
+        index: usize,
+        function: Option<&Function>,
+        call: &Call,
+        expr: &Expr,
+        diags: &mut Diagnostics,
+    ) -> Option<Value> {
+        // A template that is not known yet need not be a string.
+        let open = |f: &Function| f.name == "templatestring" && index == 0 && !value.is_known();
+        match function.filter(|f| !open(f)).map(|f| f.convert_argument(index, value.clone())) {
+            None => Some(value),
+            Some(Ok(value)) => Some(value),
+            Some(Err(e)) => {
                 self.function_failed(&e, call, expr, diags);
+                Some(Value::unknown(Type::Dynamic))
             }
         }
-        None
     }
 
     /// The values that the last argument stands for (`…`), and marks of it that no value carries.
@@ -157,12 +180,25 @@ impl Cx<'_> {
 
     /// The first argument that has a value.
     fn call_try(self, call: &Call, expr: &Expr, diags: &mut Diagnostics) -> Value {
-        for arg in &call.args {
+        let (expanded, plain) = match call.args.split_last() {
+            Some((last, rest)) if call.expand_final => (Some(last), rest),
+            _ => (None, &call.args[..]),
+        };
+        let tail = match expanded.map(|last| self.expanded(last, call, expr, diags)) {
+            Some(None) => return Value::unknown(Type::Dynamic),
+            Some(Some((tail, marks))) => tail.into_iter().next().map(|first| first.with_marks(marks)),
+            None => None,
+        };
+        let known = |value: Value| if value.is_wholly_known() { value } else { Value::unknown(Type::Dynamic) };
+        for arg in plain {
             let mut failed = Diagnostics::new();
             let value = self.quietly().eval(arg, &mut failed);
             if failed.is_empty() {
-                return if value.is_wholly_known() { value } else { Value::unknown(Type::Dynamic) };
+                return known(value);
             }
+        }
+        if let Some(first) = tail {
+            return known(first);
         }
         self.fail_call(diags, expr, name_with_parenthesis(call), call, "Error in function call", || {
             if call.args.is_empty() {
@@ -183,13 +219,23 @@ impl Cx<'_> {
 
     /// Whether the argument has a value.
     fn call_can(self, call: &Call, expr: &Expr, diags: &mut Diagnostics) -> Value {
-        let [arg] = &call.args[..] else {
-            if let Some(function) = functions::lookup("can")
-                && let Err(e) = function.check_arity(call.args.len())
-            {
-                self.function_failed(&e, call, expr, diags);
-            }
+        let expanded = match call.args.last() {
+            Some(last) if call.expand_final => match self.expanded(last, call, expr, diags) {
+                Some((values, _)) => Some(values),
+                None => return Value::unknown(Type::Bool),
+            },
+            _ => None,
+        };
+        let given = call.args.len() + expanded.as_ref().map_or(0, Vec::len) - usize::from(expanded.is_some());
+        if let Some(Err(e)) = functions::lookup("can").map(|f| f.check_arity(given)) {
+            self.function_failed(&e, call, expr, diags);
             return Value::unknown(Type::Bool);
+        }
+        let arg = match (expanded.as_deref(), call.args.first()) {
+            (Some([value]), _) if value.is_wholly_known() => return Value::TRUE,
+            (Some([_]), _) => return Value::unknown(Type::Bool),
+            (_, Some(arg)) => arg,
+            (_, None) => return Value::unknown(Type::Bool),
         };
         let mut failed = Diagnostics::new();
         let value = self.quietly().eval(arg, &mut failed);
@@ -231,9 +277,7 @@ impl Cx<'_> {
             }
             (_, Some(arg)) => start_of(arg),
             // The parenthesis that comes too soon.
-            (FunctionErrorKind::TooFewArguments, None) => {
-                Range { start: expr.range.end.saturating_sub(1).max(expr.range.start), ..expr.range }
-            }
+            (FunctionErrorKind::TooFewArguments, None) => closing_parenthesis(expr),
             (FunctionErrorKind::TooManyArguments, None) => {
                 let wanted = functions::lookup(&call.name).map_or(0, |f| f.parameters.len());
                 call.args.get(wanted).map_or(expr.range, start_of)
@@ -266,6 +310,19 @@ impl Cx<'_> {
     }
 }
 
+impl Call {
+    /// What is underlined of a call of a provider's function that failed; `None` for the closing parenthesis, because
+    /// arguments are missing.
+    pub fn place_of(&self, e: &FunctionError) -> Option<Range> {
+        match e.kind {
+            FunctionErrorKind::TooFewArguments => None,
+            FunctionErrorKind::TooManyArguments => self.args.last().map(start_of),
+            FunctionErrorKind::Argument(i) => self.args.get(i).or(self.args.last()).map(start_of),
+            FunctionErrorKind::Call => Some(name_with_parenthesis(self)),
+        }
+    }
+}
+
 struct Arguments {
     values: Vec<Value>,
     /// Marks of an expanded argument that had no elements to carry them.
@@ -280,6 +337,10 @@ fn is_reference(expr: &Expr) -> bool {
 /// The beginning of a call, which is underlined when it fails as a whole.
 fn name_with_parenthesis(call: &Call) -> Range {
     Range { end: call.name_range.end + 1, ..call.name_range }
+}
+
+fn closing_parenthesis(expr: &Expr) -> Range {
+    Range { start: expr.range.end.saturating_sub(1).max(expr.range.start), ..expr.range }
 }
 
 /// What Terraform underlines of an argument to blame: where it begins.

@@ -14,6 +14,8 @@ pub(super) enum Iterable {
     /// An error was reported.
     Failed,
     Unknown(Marks),
+    /// Not even the type is known.
+    Open(Marks),
     Known(Items),
 }
 
@@ -80,6 +82,7 @@ impl Cx<'_> {
             Value::Unknown(u) => match &u.ty {
                 Type::Bool | Type::Number | Type::String => self.not_iterable(&u.ty, collection, whole, diags),
                 _ if diags.len() > before => Iterable::Failed,
+                Type::Dynamic => Iterable::Open(marks),
                 _ => Iterable::Unknown(marks),
             },
             Value::Bool(_) => self.not_iterable(&Type::Bool, collection, whole, diags),
@@ -100,14 +103,19 @@ impl Cx<'_> {
     pub(super) fn for_expr(self, f: &For, expr: &Expr, diags: &mut Diagnostics) -> Value {
         let items = match self.iterable(&f.collection, expr, diags) {
             Iterable::Failed => return Value::unknown(Type::Dynamic),
-            Iterable::Unknown(marks) => return Value::unknown(Type::Dynamic).with_marks(marks),
-            Iterable::Known(items) => items,
+            Iterable::Open(marks) => return Value::unknown(Type::Dynamic).with_marks(marks),
+            Iterable::Unknown(marks) => Err(marks),
+            Iterable::Known(items) => Ok(items),
         };
         if let Some(condition) = &f.condition
             && !self.condition_fits(f, condition, expr, diags)
         {
             return Value::unknown(Type::Dynamic);
         }
+        let items = match items {
+            Ok(items) => items,
+            Err(marks) => return Value::unknown(Type::Dynamic).with_marks(marks),
+        };
         let made = match (&f.key, f.grouping) {
             (None, _) => Made::Tuple(Vec::with_capacity(items.len())),
             (Some(_), false) => Made::Object(BTreeMap::new()),

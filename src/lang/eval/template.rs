@@ -80,7 +80,7 @@ impl Cx<'_> {
     ) {
         let items = match self.iterable(collection, expr, diags) {
             Iterable::Failed => return out.unknown(),
-            Iterable::Unknown(marks) => {
+            Iterable::Unknown(marks) | Iterable::Open(marks) => {
                 out.mark(marks);
                 return out.unknown();
             }

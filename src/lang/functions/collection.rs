@@ -1,7 +1,7 @@
 //! Functions over sequences: lists, tuples and, where order does not matter, sets. Those over maps are in `mapping.rs`,
 //! those that treat sequences as sets in `set.rs`.
 
-use super::signature::{ListOf, Open, Raw, Rest, Typed, functions};
+use super::signature::{ListOf, OfType, Open, Raw, Rest, Typed, Unsettled, functions};
 use super::{FunctionError, limits, whole};
 use crate::lang::convert::{convert, described, unify};
 use crate::lang::ops::{equal, length_bounds};
@@ -39,14 +39,15 @@ functions! {
     fn chunklist(
         list: Open<ListOf<Value>>,
         /// The length of the chunks; the last one may be shorter. 0 means one chunk.
-        size: i64,
+        size: Number,
     ) -> Result<Typed<ListOf<ListOf<Value>>>, FunctionError> {
-        let size = usize::try_from(size).map_err(|_| FunctionError::call("the size must not be negative"))?;
         let (v, marks) = list.value.unmark();
         let ty = v.ty();
         let chunks = match v.items() {
             None => Value::unknown_not_null(Type::list(ty)),
             Some(items) => {
+                let size = whole("size", &size).map_err(FunctionError::call)?;
+                let size = usize::try_from(size).map_err(|_| FunctionError::call("the size must not be negative"))?;
                 let element = ty.element().unwrap_or(&Type::Dynamic);
                 let size = if size == 0 { items.len().max(1) } else { size };
                 let chunk = |part: &[Value]| Value::list(element.clone(), part.to_vec());
@@ -85,8 +86,8 @@ functions! {
         }
         let mut marks = Marks::NONE;
         let vals: Vec<Value> = vals.0.iter().map(|v| v.0.unmark_deep(&mut marks)).collect();
-        let open = |v: &Value| matches!(v, Value::Unknown(u) if u.ty.is_dynamic());
-        if vals.iter().any(|v| !open(v) && !matches!(v.ty(), Type::List(_) | Type::Tuple(_))) {
+        // What comes after an unknown one is not looked at.
+        if vals.iter().take_while(|v| v.is_known()).any(|v| !matches!(v.ty(), Type::List(_) | Type::Tuple(_))) {
             return Err(FunctionError::call("all arguments must be lists or tuples"));
         }
         for value in vals {
@@ -109,7 +110,7 @@ functions! {
     }
 
     /// Puts lists one after another.
-    fn concat(seqs: Rest<Open>) -> Result<Value, FunctionError> {
+    fn concat(seqs: Rest<OfType>) -> Result<Value, FunctionError> {
         if seqs.0.is_empty() {
             return Err(FunctionError::call("at least one argument is required"));
         }
@@ -121,6 +122,11 @@ functions! {
         for (i, seq) in seqs.0.iter().enumerate() {
             let (v, own) = seq.value.unmark();
             marks |= own;
+            if !known && !matches!(v.ty(), Type::List(_)) {
+                // How many elements there are is open, so nothing can be said of the result's type.
+                lists = false;
+                continue;
+            }
             if let Value::Tuple(part) = v {
                 // Its type would be as large as the tuple, and is not needed.
                 lists = false;
@@ -130,7 +136,7 @@ functions! {
             let ty = v.ty();
             match &ty {
                 Type::List(_) => {}
-                Type::Tuple(_) | Type::Dynamic => lists = false,
+                Type::Tuple(_) => lists = false,
                 ty => {
                     let message = format!("a list or tuple is required, but this is {}", described(ty));
                     return Err(FunctionError::argument(i, message));
@@ -167,22 +173,23 @@ functions! {
     }
 
     /// Removes duplicates from a list; of equal elements the first stays.
-    fn distinct(list: ListOf<Value>) -> Typed<ListOf<Value>> {
+    fn distinct(list: Unsettled<ListOf<Value>>) -> Typed<ListOf<Value>> {
         let ty = list.value.ty();
         if !list.value.is_wholly_known() {
             return Typed::new(Value::unknown_not_null(ty));
         }
+        let list = list.value.items().unwrap_or_default();
         let mut seen = HashSet::new();
         let first = list.iter().filter(|v| seen.insert(*v)).cloned().collect();
         Typed::new(Value::list(ty.element().cloned().unwrap_or(Type::Dynamic), first))
     }
 
     /// Takes an element of a list by its index. An index beyond the end starts over at the front.
-    fn element(list: Open, index: Open<Number>) -> Result<Value, FunctionError> {
+    fn element(list: OfType, index: Open<Number>) -> Result<Value, FunctionError> {
         let ((v, marks), (index, index_marks)) = (list.value.unmark(), index.value.unmark());
         let marks = marks | index_marks;
         let ty = v.ty();
-        let (Type::List(_) | Type::Tuple(_) | Type::Dynamic) = ty else {
+        let (Type::List(_) | Type::Tuple(_)) = ty else {
             return Err(FunctionError::call(format!("a list or tuple is required, but this is {}", described(&ty))));
         };
         let unknown = || match &ty {
@@ -190,25 +197,38 @@ functions! {
             _ => Value::unknown(Type::Dynamic),
         };
         let Value::Number(index) = index else { return Ok(unknown().with_marks(marks)) };
+        let length = match (v.items(), &ty) {
+            (Some(items), _) => items.len(),
+            (None, Type::Tuple(types)) => types.len(),
+            (None, _) => return Ok(unknown().with_marks(marks)),
+        };
         let index = whole("index", index).map_err(FunctionError::call)?;
+        let index = index.checked_rem(i64::try_from(length).unwrap_or(i64::MAX));
+        let index = index.ok_or_else(|| FunctionError::call("an empty list has no elements to take"))?;
         let index = usize::try_from(index).map_err(|_| FunctionError::call("the index must not be negative"))?;
         let found = match (v.items(), &ty) {
-            (Some(items), _) => items.get(index % items.len().max(1)).cloned(),
-            (None, Type::Tuple(types)) => types.get(index % types.len().max(1)).map(|t| Value::unknown(t.clone())),
-            (None, _) => Some(unknown()),
+            (Some(items), _) => items.get(index).cloned(),
+            (None, Type::Tuple(types)) => types.get(index).map(|t| Value::unknown(t.clone())),
+            (None, _) => None,
         };
-        let found = found.ok_or_else(|| FunctionError::call("an empty list has no elements to take"))?;
-        Ok(found.with_marks(marks))
+        Ok(found.unwrap_or_else(unknown).with_marks(marks))
     }
 
     /// Replaces lists inside of a list by their elements, at any depth.
     fn flatten(list: Open) -> Result<Value, FunctionError> {
         let (v, mut marks) = list.value.unmark();
-        if !matches!(v.ty(), Type::List(_) | Type::Set(_) | Type::Tuple(_) | Type::Dynamic) {
+        let wholly_known = v.is_wholly_known();
+        if wholly_known && !matches!(v.ty(), Type::List(_) | Type::Set(_) | Type::Tuple(_)) {
             return Err(FunctionError::call("only lists, sets and tuples can be flattened"));
         }
+        if !v.is_known() {
+            return Ok(Value::unknown(Type::Dynamic).with_marks(marks));
+        }
         let mut flat = Vec::new();
-        let mut open = vec![std::slice::from_ref(v).iter()];
+        // A map or object is refused only once it is known.
+        let of_map: Vec<Value> = v.entries().into_iter().flatten().map(|(_, v)| v.clone()).collect();
+        let start = if v.items().is_some() { std::slice::from_ref(v) } else { &of_map[..] };
+        let mut open = vec![start.iter()];
         let mut known = true;
         while let Some(level) = open.last_mut() {
             let Some(item) = level.next() else {
@@ -217,6 +237,11 @@ functions! {
             };
             let (inner, own) = item.unmark();
             match inner {
+                // Some of its elements may turn out to be equal.
+                Value::Set(_) if matches!(length_bounds(inner), (min, max) if max != Some(min)) => {
+                    marks |= own;
+                    known = false;
+                }
                 Value::List(_) | Value::Set(_) | Value::Tuple(_) => {
                     marks |= own;
                     open.push(inner.items().unwrap_or_default().iter());
@@ -300,12 +325,7 @@ functions! {
                 _ => return Err(several()),
             },
             (Value::Unknown(_), Type::List(_) | Type::Set(_) | Type::Dynamic) => unknown(),
-            (Value::Set(_), _) if !v.is_wholly_known() && length_bounds(v) != (1, Some(1)) => {
-                if length_bounds(v).0 > 1 {
-                    return Err(several());
-                }
-                unknown()
-            }
+            (Value::Set(_), _) if !v.is_wholly_known() && length_bounds(v) != (1, Some(1)) => unknown(),
             (v, _) => match v.items() {
                 Some([]) => null(),
                 Some([one]) => one.clone(),
@@ -343,13 +363,13 @@ functions! {
     }
 
     /// Takes the elements of a list from one index up to, but not including, another.
-    fn slice(list: Open, start_index: Open<Number>, end_index: Open<Number>) -> Result<Value, FunctionError> {
+    fn slice(list: OfType, start_index: Open<Number>, end_index: Open<Number>) -> Result<Value, FunctionError> {
         let (v, marks) = list.value.unmark();
         let ((start, start_marks), (end, end_marks)) = (start_index.value.unmark(), end_index.value.unmark());
         let marks = marks | start_marks | end_marks;
         let ty = v.ty();
         match &ty {
-            Type::List(_) | Type::Tuple(_) | Type::Dynamic => {}
+            Type::List(_) | Type::Tuple(_) => {}
             Type::Set(_) => {
                 let message = "the elements of a set have no order; tolist gives them one where it does not matter";
                 return Err(FunctionError::argument(0, message));
@@ -396,7 +416,9 @@ functions! {
 
     /// Sorts a list of strings by the code points of their characters.
     fn sort(list: ListOf<Str>) -> Result<Typed<ListOf<Str>>, FunctionError> {
-        if let Some(i) = list.iter().position(Value::is_null) {
+        if list.value.is_wholly_known()
+            && let Some(i) = list.iter().position(Value::is_null)
+        {
             return Err(FunctionError::call(format!("element {i} is null, which has no place in an order")));
         }
         let mut items = list.to_vec();

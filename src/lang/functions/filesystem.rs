@@ -109,6 +109,9 @@ functions! {
 
     /// Renders a file as a template, with the given variables.
     fn templatefile(ctx: &FunctionContext, path: Str, vars: Open) -> Result<Value, FunctionError> {
+        if !vars.value.is_known() {
+            return Ok(Value::unknown(Type::Dynamic).with_marks(vars.value.marks()));
+        }
         render(ctx, &text(ctx, &path)?, &path, vars)
     }
 

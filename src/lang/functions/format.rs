@@ -3,7 +3,7 @@
 use super::signature::{Raw, Rest, functions};
 use super::{FunctionError, MAX_TEXT, json_text};
 use crate::lang::convert::{convert, described};
-use crate::lang::ops::unknown_with_prefix;
+use crate::lang::ops::{length_bounds, unknown_with_prefix};
 use gpuform_schema::json::write_string;
 use gpuform_schema::number::{Notation, Number};
 use gpuform_schema::types::Type;
@@ -35,17 +35,19 @@ functions! {
             return Ok(Value::unknown(Type::Dynamic).with_marks(marks));
         }
         let sequence = |v: &Value| matches!(v.ty(), Type::List(_) | Type::Set(_) | Type::Tuple(_));
-        if args.iter().any(|a| sequence(a) && !a.is_known()) {
-            return Ok(Value::unknown_not_null(Type::list(Type::String)).with_marks(marks));
-        }
+        // How many elements a set has is open while some of them may turn out to be equal.
+        let open = |v: &Value| sequence(v) && matches!(length_bounds(v), (min, max) if max != Some(min));
         let mut length: Option<usize> = None;
-        for (i, arg) in args.iter().enumerate() {
+        for (i, arg) in args.iter().enumerate().filter(|(_, a)| !open(a)) {
             let Some(items) = arg.items() else { continue };
             if length.is_some_and(|n| n != items.len()) {
                 let message = format!("its length of {} differs from that of the other lists", items.len());
                 return Err(FunctionError::argument(1 + i, message));
             }
             length = Some(items.len());
+        }
+        if args.iter().any(|a| sequence(a) && (open(a) || !a.is_known())) {
+            return Ok(Value::unknown_not_null(Type::list(Type::String)).with_marks(marks));
         }
         let mut size = 0;
         let mut results = Vec::new();

@@ -22,10 +22,13 @@ pub(super) fn files(base: &Path, pattern: &str) -> Result<Vec<String>, String> {
         }
     }
     for name in names {
-        parts.push(if name == "**" { Part::Folders } else { Part::Name(parse(name)?) });
+        parts.push(if name == "**" { Part::Folders } else { Part::Name(parse(name)) });
     }
-    let mut search = Search { found: HashSet::new(), folders: 0 };
+    let mut search = Search { found: HashSet::new(), folders: 0, malformed: false };
     search.walk(base, "", &parts);
+    if search.malformed {
+        return Err(format!("{pattern:?} is not valid"));
+    }
     if search.folders > MAX_FOLDERS {
         return Err(format!("leads through more than {MAX_FOLDERS} folders; links that lead back may be the cause"));
     }
@@ -48,12 +51,21 @@ enum Piece {
     /// Ranges of characters, and whether they are those that do not fit.
     Class(Vec<(char, char)>, bool),
     OneOf(Vec<Vec<Piece>>),
+    /// Where the pattern stops making sense. As in Terraform that counts only if a name fits up to here, and goes on.
+    Malformed,
 }
 
-fn parse(name: &str) -> Result<Vec<Piece>, String> {
+fn parse(name: &str) -> Vec<Piece> {
     let chars: Vec<char> = name.chars().collect();
     let mut at = 0;
-    pieces(&chars, &mut at, 0).ok_or_else(|| format!("{name:?} is not valid"))
+    pieces(&chars, &mut at, 0).unwrap_or_else(|| {
+        // The longest beginning that makes sense.
+        let beginnings = (0..chars.len()).rev();
+        let valid = beginnings.filter_map(|end| pieces(chars.get(..end)?, &mut 0, 0));
+        let mut valid = valid.into_iter().next().unwrap_or_default();
+        valid.push(Piece::Malformed);
+        valid
+    })
 }
 
 /// Reads pieces up to the end, or inside braces up to the next comma or closing brace.
@@ -124,6 +136,21 @@ fn class(chars: &[char], at: &mut usize) -> Option<Piece> {
 /// Whether the whole of a name fits. The positions that pieces read so far may end at are kept as a set, so the cost is
 /// linear in the lengths of pattern and name.
 fn fits(pattern: &[Piece], name: &[char]) -> bool {
+    ends(pattern, name).last().copied().unwrap_or(false)
+}
+
+/// Whether a name fits up to where the pattern is malformed, and goes on.
+fn reaches_malformed(pattern: &[Piece], name: &[char]) -> bool {
+    match pattern.split_last() {
+        Some((Piece::Malformed, valid)) if !valid.iter().any(|p| matches!(p, Piece::Many)) => {
+            ends(valid, name).split_last().is_some_and(|(_, before)| before.contains(&true))
+        }
+        _ => false,
+    }
+}
+
+/// The positions in a name at which the pattern may end.
+fn ends(pattern: &[Piece], name: &[char]) -> Vec<bool> {
     fn advance(pattern: &[Piece], name: &[char], from: &[bool]) -> Vec<bool> {
         let mut now = from.to_vec();
         for piece in pattern {
@@ -157,12 +184,13 @@ fn fits(pattern: &[Piece], name: &[char]) -> bool {
     if let Some(first) = start.first_mut() {
         *first = true;
     }
-    advance(pattern, name, &start).last().copied().unwrap_or(false)
+    advance(pattern, name, &start)
 }
 
 fn fits_char(piece: &Piece, c: char) -> bool {
     match piece {
         Piece::Char(p) => *p == c,
+        Piece::Malformed => false,
         Piece::Class(ranges, negated) => ranges.iter().any(|(low, high)| (*low..=*high).contains(&c)) != *negated,
         _ => true,
     }
@@ -173,6 +201,8 @@ struct Search {
     /// How many folders were looked in. Links that lead back are followed, as Terraform does, until the system finds
     /// that there are too many in a name; several of them make more names than can be looked at.
     folders: usize,
+    /// Whether a name led to where the pattern makes no sense.
+    malformed: bool,
 }
 
 impl Search {
@@ -184,7 +214,9 @@ impl Search {
                 Some(name) => self.visit(&dir.join(&name), &join(prefix, &name), rest),
                 None => {
                     for name in entries(dir) {
-                        if fits(pieces, &name.chars().collect::<Vec<_>>()) {
+                        let chars: Vec<char> = name.chars().collect();
+                        self.malformed |= reaches_malformed(pieces, &chars);
+                        if fits(pieces, &chars) {
                             self.visit(&dir.join(&name), &join(prefix, &name), rest);
                         }
                     }

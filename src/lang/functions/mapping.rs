@@ -1,10 +1,10 @@
 //! Functions over maps and objects.
 
 use super::FunctionError;
-use super::signature::{ListOf, MapOf, Open, Raw, Rest, Typed, functions};
+use super::signature::{ListOf, MapOf, OfType, Open, Raw, Rest, Typed, Unsettled, functions};
 use crate::lang::convert::{convert, described, unify};
 use gpuform_schema::types::Type;
-use gpuform_schema::value::{Marks, Refinement, Str, Value};
+use gpuform_schema::value::{Marks, Str, Value};
 use std::collections::{BTreeMap, HashSet};
 
 functions! {
@@ -18,7 +18,7 @@ functions! {
         let keys = match (v, v.ty()) {
             (Value::Map(m), _) => Value::list(Type::String, m.entries.iter().map(|(k, _)| name(k)).collect()),
             (_, Type::Object(attrs)) => Value::tuple(attrs.iter().map(|(n, _)| name(n)).collect()),
-            (Value::Unknown(u), Type::Map(_)) => length_kept(Type::list(Type::String), &u.refinement),
+            (Value::Unknown(_), Type::Map(_)) => Value::unknown_not_null(Type::list(Type::String)),
             (_, Type::Dynamic) => Value::unknown(Type::Dynamic),
             (_, ty) => return Err(map_required(0, &ty)),
         };
@@ -27,7 +27,7 @@ functions! {
 
     /// Finds the element of a map with a key, or a default if there is none.
     fn lookup(
-        inputMap: Open,
+        inputMap: OfType,
         key: Open<Str>,
         /// What to return if there is no such key.
         default: Rest<Raw>,
@@ -41,7 +41,6 @@ functions! {
         };
         let key = key.as_str();
         let found = match (v, v.ty()) {
-            (_, Type::Dynamic) => Value::unknown(Type::Dynamic),
             (_, Type::Map(element)) => {
                 let default = default.map(|d| convert(d, &element)).transpose().map_err(|e| {
                     FunctionError::argument(2, format!("the default must be of the type of the elements: {e}"))
@@ -76,17 +75,21 @@ functions! {
 
     /// Takes those elements of a list whose keys, at the same positions of a second list, are in a third one.
     fn matchkeys(
-        values: ListOf<Value>,
-        keys: ListOf<Value>,
-        searchset: ListOf<Value>,
+        values: Unsettled<ListOf<Value>>,
+        keys: Unsettled<ListOf<Value>>,
+        searchset: Unsettled<ListOf<Value>>,
     ) -> Result<Typed<ListOf<Value>>, FunctionError> {
-        if values.len() != keys.len() {
+        let ty = values.value.ty();
+        if ![&values, &keys, &searchset].iter().all(|v| v.value.is_known()) {
+            return Ok(Typed::new(Value::unknown_not_null(ty)));
+        }
+        let items = values.value.items().unwrap_or_default();
+        if values.value.element_count() != keys.value.element_count() {
             return Err(FunctionError::call("the lists of values and keys must be of the same length"));
         }
-        let ty = values.value.ty();
         let common = unify(&[keys.value.ty(), searchset.value.ty()])
             .ok_or_else(|| FunctionError::call("the keys and the set to search must be of one type"))?;
-        if searchset.value.is_known() && searchset.is_empty() {
+        if searchset.value.element_count() == Some(0) {
             return Ok(Typed::new(Value::list(ty.element().cloned().unwrap_or(Type::Dynamic), Vec::new())));
         }
         if ![&values.value, &keys.value, &searchset.value].iter().all(|v| v.is_wholly_known()) {
@@ -95,7 +98,7 @@ functions! {
         let fitting = |v: &Value| convert(v, &common).map_err(|e| FunctionError::call(e.to_string()));
         let (keys, searchset) = (fitting(&keys.value)?, fitting(&searchset.value)?);
         let wanted: HashSet<&Value> = searchset.items().unwrap_or_default().iter().collect();
-        let pairs = values.iter().zip(keys.items().unwrap_or_default());
+        let pairs = items.iter().zip(keys.items().unwrap_or_default());
         let matching = pairs.filter(|(_, k)| wanted.contains(k)).map(|(v, _)| v.clone()).collect();
         Ok(Typed::new(Value::list(ty.element().cloned().unwrap_or(Type::Dynamic), matching)))
     }
@@ -105,7 +108,7 @@ functions! {
         let mut marks = Marks::NONE;
         let mut merged: BTreeMap<Str, Value> = BTreeMap::new();
         let mut types: Vec<Type> = Vec::new();
-        let (mut known, mut open) = (true, false);
+        let (mut known, mut open, mut attributes_known) = (true, false, true);
         for map in &maps.0 {
             let (v, own) = map.0.unmark();
             marks |= own;
@@ -116,26 +119,35 @@ functions! {
                 (_, Type::Map(_) | Type::Object(_)) => {}
                 (Value::Unknown(_), Type::Dynamic) => known = false,
                 // After an argument without a type Terraform no longer checks types, only elements.
-                (v, _) if open && v.element_count() == Some(0) => continue,
+                (v, _) if open && (!known || v.element_count() == Some(0)) => continue,
                 (_, ty) => {
                     let message = format!("all arguments must be maps or objects, but one is {}", described(ty));
                     return Err(FunctionError::call(message));
                 }
             }
             match v {
-                Value::Unknown(_) => known = false,
+                Value::Unknown(u) => {
+                    known = false;
+                    match &u.ty {
+                        Type::Object(attrs) => {
+                            merged.extend(attrs.iter().map(|(n, t)| (n.clone(), Value::unknown(t.clone()))));
+                        }
+                        _ => attributes_known = false,
+                    }
+                }
                 v => merged.extend(v.entries().into_iter().flatten().map(|(k, v)| (k.clone(), v.clone()))),
             }
             types.push(ty);
         }
-        let same_map = match &types[..] {
-            [first @ Type::Map(_), rest @ ..] if rest.iter().all(|t| t == first) => first.element(),
-            _ => None,
-        };
-        let result = match same_map {
-            Some(element) if known => Value::map(element.clone(), merged),
-            Some(element) => Value::unknown_not_null(Type::map(element.clone())),
-            None if known => Value::object(merged),
+        let same = types.split_first().and_then(|(first, rest)| rest.iter().all(|t| t == first).then_some(first));
+        let result = match same {
+            Some(Type::Map(element)) if known => Value::map((**element).clone(), merged),
+            _ if known => Value::object(merged),
+            Some(Type::Dynamic) => Value::unknown(Type::Dynamic),
+            Some(ty) => Value::unknown_not_null(ty.clone()),
+            None if attributes_known && !open => {
+                Value::unknown_not_null(Type::object(merged.into_iter().map(|(n, v)| (n, v.ty()))))
+            }
             None => Value::unknown(Type::Dynamic),
         };
         Ok(result.with_marks(marks))
@@ -167,8 +179,8 @@ functions! {
         let values = match (v, v.ty()) {
             (Value::Map(m), _) => Value::list(m.element.clone(), m.entries.iter().map(|(_, v)| v.clone()).collect()),
             (Value::Object(o), _) => Value::tuple(o.values.to_vec()),
-            (Value::Unknown(u), Type::Map(e)) => length_kept(Type::list((*e).clone()), &u.refinement),
-            (_, Type::Object(attrs)) => Value::tuple(attrs.iter().map(|(_, t)| Value::unknown(t.clone())).collect()),
+            (_, Type::Map(e)) => Value::unknown_not_null(Type::list((*e).clone())),
+            (_, Type::Object(attrs)) => Value::unknown_not_null(Type::tuple(attrs.iter().map(|(_, t)| t.clone()))),
             (_, Type::Dynamic) => Value::unknown(Type::Dynamic),
             (_, ty) => return Err(FunctionError::call(map_required(0, &ty).message)),
         };
@@ -176,7 +188,7 @@ functions! {
     }
 
     /// Makes a map of a list of keys and a list of values.
-    fn zipmap(keys: ListOf<Str>, values: Open) -> Result<Value, FunctionError> {
+    fn zipmap(keys: Unsettled<ListOf<Str>>, values: Open) -> Result<Value, FunctionError> {
         let (v, marks) = values.value.unmark();
         let ty = v.ty();
         let unknown = || match &ty {
@@ -191,6 +203,10 @@ functions! {
                 return Err(FunctionError::call(message));
             }
         };
+        if !keys.value.is_wholly_known() {
+            return Ok(unknown().with_marks(marks));
+        }
+        let keys = keys.value.items().unwrap_or_default();
         if keys.len() != items.len() {
             let message = format!("there are {} keys, but {} values", keys.len(), items.len());
             return Err(FunctionError::call(message));
@@ -213,10 +229,4 @@ functions! {
 
 fn map_required(argument: usize, ty: &Type) -> FunctionError {
     FunctionError::argument(argument, format!("a map or object is required, but this is {}", described(ty)))
-}
-
-/// An unknown collection as long as another.
-fn length_kept(ty: Type, other: &Refinement) -> Value {
-    let (min_len, max_len) = (other.min_len, other.max_len);
-    Value::refined(ty, Refinement { not_null: true, min_len, max_len, ..Refinement::default() })
 }

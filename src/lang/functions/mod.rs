@@ -68,6 +68,8 @@ pub struct Parameter {
     pub takes_unknown: bool,
     /// Whether the function itself deals with marks.
     pub takes_marks: bool,
+    /// Whether nothing is known of the result while the type of the argument is not.
+    pub needs_type: bool,
 }
 
 /// What functions may know besides their arguments.
@@ -145,23 +147,31 @@ impl FunctionError {
 }
 
 impl Function {
-    /// Calls the function: converts the arguments, deals with null, unknown and marked ones where the function does
-    /// not do so itself, and runs it.
+    /// Calls the function: checks and converts the arguments, and goes on as [`Function::call_converted`].
     pub fn call(&self, args: Vec<Value>, ctx: &FunctionContext) -> Result<Value, FunctionError> {
+        self.check_arity(args.len())?;
+        let args = args.into_iter().enumerate().map(|(i, arg)| self.convert_argument(i, arg));
+        self.call_converted(args.collect::<Result<_, _>>()?, ctx)
+    }
+
+    /// Calls the function with arguments of the right number and types: deals with null, unknown and marked ones where
+    /// the function does not do so itself, and runs it.
+    pub fn call_converted(&self, args: Vec<Value>, ctx: &FunctionContext) -> Result<Value, FunctionError> {
         let Implementation::Plain(run) = self.implementation else {
             return Err(FunctionError::call(format!("{} cannot be called here.", self.name)));
         };
-        self.check_arity(args.len())?;
         let mut marks = Marks::NONE;
         let mut unknown = false;
         let mut prepared = Vec::with_capacity(args.len());
         for (i, arg) in args.into_iter().enumerate() {
             let Some(parameter) = self.parameter(i) else { continue };
-            let arg = convert(&arg, &parameter.ty).map_err(|e| self.blame(i, &e))?;
             if arg.is_null() && !parameter.nullable {
                 return Err(self.named(FunctionError::argument(i, "it must not be null")));
             }
             let arg = if parameter.takes_marks { arg } else { arg.unmark_deep(&mut marks) };
+            if parameter.needs_type && arg.ty().is_dynamic() {
+                return Ok(Value::unknown(Type::Dynamic).with_marks(marks | arg.marks()));
+            }
             unknown |= !parameter.takes_unknown && !arg.is_known();
             prepared.push(arg);
         }
@@ -182,10 +192,12 @@ impl Function {
         }
     }
 
-    /// Whether a value suits as the argument at a position; `None` where there is no parameter for it.
-    pub fn check_argument(&self, index: usize, value: &Value) -> Option<Result<(), FunctionError>> {
-        let parameter = self.parameter(index)?;
-        Some(convert(value, &parameter.ty).map(drop).map_err(|e| self.blame(index, &e)))
+    /// A value as the argument at a position, converted to the type of the parameter.
+    pub fn convert_argument(&self, index: usize, value: Value) -> Result<Value, FunctionError> {
+        match self.parameter(index) {
+            Some(parameter) => convert(&value, &parameter.ty).map_err(|e| self.blame(index, &e)),
+            None => Ok(value),
+        }
     }
 
     /// Whether the evaluator implements this function itself (`try`, `can`).

@@ -40,6 +40,8 @@ functions! {
         if host > hosts {
             return Err(out_of_range());
         }
+        // Of an IPv4 address that is written as one of IPv6 the number lands in front, as in Terraform.
+        let host = if prefix.in_v6_as_v4() { host << (V6 - V4) } else { host };
         Ok(prefix.show(prefix.base | host))
     }
 
@@ -49,7 +51,7 @@ functions! {
         prefix: Str,
     ) -> Result<String, FunctionError> {
         let prefix = Prefix::parse(&prefix).map_err(FunctionError::call)?;
-        if prefix.width != V4 {
+        if prefix.width != V4 && !prefix.in_v6_as_v4() {
             return Err(FunctionError::call("only IPv4 ranges have masks in dotted form"));
         }
         Ok(prefix.show(prefix.mask()))
@@ -71,11 +73,13 @@ functions! {
             .ok_or_else(|| FunctionError::call(format!("a prefix of {} bits cannot get longer by {newbits}", prefix.length)))?;
         // Where the prefix gets shorter, Terraform puts the number in front of what is left of it.
         let room = if newbits < 0 { length } else { u32::try_from(newbits).unwrap_or(0) };
-        let fits = |n: &u128| !netnum.is_negative() && (room >= 128 || *n >> room == 0);
+        let fits = |n: &u128| room >= 128 || *n >> room == 0;
         let number = big(&netnum).filter(fits).ok_or_else(|| {
             FunctionError::call(format!("the number of the subnet must be whole and fit {room} bits"))
         })?;
-        let base = prefix.base | number.checked_shl(prefix.width - length).unwrap_or(0);
+        let number = number.checked_shl(prefix.width - length).unwrap_or(0);
+        // Of a negative number Terraform leaves nothing but its magnitude.
+        let base = if netnum.is_negative() { number } else { prefix.base | number };
         Ok(Prefix { base, length, ..prefix }.to_string())
     }
 
@@ -92,6 +96,9 @@ functions! {
         let mut free = Some(outer.base);
         for (i, bits) in newbits.0.iter().enumerate() {
             let invalid = |message: String| FunctionError::argument(i + 1, message);
+            if outer.base == 0 || outer.in_v6_as_v4() {
+                return Err(invalid(format!("{outer} begins with the first of all addresses, before which there is no range")));
+            }
             let bits = whole("newbits", bits).map_err(invalid)?;
             let bits = u32::try_from(bits).ok().filter(|b| (1..=32).contains(b));
             let bits = bits.ok_or_else(|| invalid("the prefix must get longer by 1 to 32 bits".into()))?;
@@ -167,15 +174,30 @@ impl Prefix {
         u128::MAX.checked_shl(rest).unwrap_or(0) & self.all()
     }
 
+    /// Whether it is a range of IPv4 addresses, written in the form of IPv6 (`::ffff:10.0.0.0/104`).
+    fn in_v6_as_v4(&self) -> bool {
+        self.width == V6 && self.length >= V6 - V4 && is_v4(self.base)
+    }
+
     fn show(&self, address: u128) -> String {
-        if self.width == V4 { Ipv4Addr::from(address as u32).to_string() } else { Ipv6Addr::from(address).to_string() }
+        if self.width == V4 || is_v4(address) {
+            Ipv4Addr::from(address as u32).to_string()
+        } else {
+            Ipv6Addr::from(address).to_string()
+        }
     }
 }
 
 impl fmt::Display for Prefix {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}", self.show(self.base), self.length)
+        let length = if self.in_v6_as_v4() { self.length - (V6 - V4) } else { self.length };
+        write!(f, "{}/{length}", self.show(self.base))
     }
+}
+
+/// Whether an address of IPv6 stands for one of IPv4.
+fn is_v4(address: u128) -> bool {
+    Ipv6Addr::from(address).to_ipv4_mapped().is_some()
 }
 
 /// The absolute value of a whole number that fits.

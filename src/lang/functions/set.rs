@@ -1,7 +1,7 @@
 //! Functions over sets; lists are converted.
 
 use super::FunctionError;
-use super::signature::{Open, Rest, SetOf, Typed, functions};
+use super::signature::{OfType, Rest, SetOf, Typed, Unsettled, functions};
 use crate::lang::convert::{convert, unify};
 use crate::lang::ops::length_bounds;
 use gpuform_schema::types::Type;
@@ -11,10 +11,10 @@ use std::collections::HashSet;
 functions! {
     /// Takes the elements that all of the given sets have.
     fn setintersection(
-        first_set: SetOf<Value>,
-        other_sets: Rest<SetOf<Value>>,
+        first_set: Unsettled<SetOf<Value>>,
+        other_sets: Rest<Unsettled<SetOf<Value>>>,
     ) -> Result<Typed<SetOf<Value>>, FunctionError> {
-        let (element, sets) = of_one_type(&first_set, &other_sets.0)?;
+        let Some((element, sets)) = of_one_type(&first_set, &other_sets.0)? else { return Ok(Typed::unknown()) };
         if !sets.iter().all(Value::is_wholly_known) {
             return Ok(Typed::new(Value::unknown_not_null(Type::set(element))));
         }
@@ -31,7 +31,7 @@ functions! {
     /// their order.
     fn setproduct(
         /// The sets, lists or tuples.
-        sets: Rest<Open>,
+        sets: Rest<OfType>,
     ) -> Result<Value, FunctionError> {
         if sets.0.len() < 2 {
             return Err(FunctionError::call("at least two arguments are required"));
@@ -39,6 +39,8 @@ functions! {
         let mut marks = Marks::NONE;
         let mut parts = Vec::new();
         let mut ordered = true;
+        // Elements that have no type in common with a null among them do no harm where there are no combinations.
+        let mut mixed = None;
         for (i, set) in sets.0.iter().enumerate() {
             let (v, own) = set.value.unmark();
             marks |= own;
@@ -46,13 +48,21 @@ functions! {
             ordered &= matches!(ty, Type::List(_) | Type::Tuple(_));
             let list = match ty {
                 Type::List(_) | Type::Set(_) => Ok(v.clone()),
-                Type::Tuple(_) | Type::Dynamic => convert(v, &Type::list(Type::Dynamic)).map_err(|e| e.to_string()),
+                Type::Tuple(ref types) => match convert(v, &Type::list(Type::Dynamic)) {
+                    Err(e) if types.iter().any(Type::is_dynamic) => {
+                        mixed = Some(e.to_string());
+                        Ok(Value::list(Type::Dynamic, v.items().unwrap_or_default().to_vec()))
+                    }
+                    converted => converted.map_err(|e| e.to_string()),
+                },
                 _ => Err("a set or list is required".to_owned()),
             };
             parts.push(list.map_err(|e| FunctionError::argument(i, e))?);
-            if ty.is_dynamic() {
-                return Ok(Value::unknown(Type::Dynamic).with_marks(marks));
-            }
+        }
+        if let Some(message) = mixed
+            && !parts.iter().any(|p| p.element_count() == Some(0))
+        {
+            return Err(FunctionError::call(message));
         }
         let element = Type::tuple(parts.iter().map(|p| p.ty().element().cloned().unwrap_or(Type::Dynamic)));
         // How many elements a set has is open while some of them may turn out to be equal.
@@ -72,8 +82,11 @@ functions! {
     }
 
     /// Takes the elements of a set that another does not have.
-    fn setsubtract(a: SetOf<Value>, b: SetOf<Value>) -> Result<Typed<SetOf<Value>>, FunctionError> {
-        let (element, sets) = of_one_type(&a, &[b])?;
+    fn setsubtract(
+        a: Unsettled<SetOf<Value>>,
+        b: Unsettled<SetOf<Value>>,
+    ) -> Result<Typed<SetOf<Value>>, FunctionError> {
+        let Some((element, sets)) = of_one_type(&a, &[b])? else { return Ok(Typed::unknown()) };
         if !sets.iter().all(Value::is_wholly_known) {
             return Ok(Typed::new(Value::unknown_not_null(Type::set(element))));
         }
@@ -84,23 +97,36 @@ functions! {
     }
 
     /// Puts the elements of sets together.
-    fn setunion(first_set: SetOf<Value>, other_sets: Rest<SetOf<Value>>) -> Result<Typed<SetOf<Value>>, FunctionError> {
-        let (element, sets) = of_one_type(&first_set, &other_sets.0)?;
+    fn setunion(
+        first_set: Unsettled<SetOf<Value>>,
+        other_sets: Rest<Unsettled<SetOf<Value>>>,
+    ) -> Result<Typed<SetOf<Value>>, FunctionError> {
+        let Some((element, sets)) = of_one_type(&first_set, &other_sets.0)? else { return Ok(Typed::unknown()) };
+        if !sets.iter().all(Value::is_known) {
+            return Ok(Typed::new(Value::unknown_not_null(Type::set(element))));
+        }
         let all = sets.iter().flat_map(|s| s.items().unwrap_or_default()).cloned().collect();
         Ok(Typed::new(Value::set(element, all)))
     }
 }
 
-/// The sets with all elements converted to what they have in common.
-fn of_one_type(first: &SetOf<Value>, others: &[SetOf<Value>]) -> Result<(Type, Vec<Value>), FunctionError> {
+/// The sets with all elements converted to what they have in common; nothing while a type is not known.
+fn of_one_type(
+    first: &Unsettled<SetOf<Value>>,
+    others: &[Unsettled<SetOf<Value>>],
+) -> Result<Option<(Type, Vec<Value>)>, FunctionError> {
     let sets: Vec<&Value> = std::iter::once(&first.value).chain(others.iter().map(|s| &s.value)).collect();
+    if sets.iter().any(|s| !s.is_known() && s.ty().element().is_some_and(Type::is_dynamic)) {
+        return Ok(None);
+    }
     // An empty set whose elements have no type converts to any other.
     let counts = |s: &&&Value| s.element_count() != Some(0) || s.ty().element().is_none_or(|e| !e.is_dynamic());
     let types: Vec<Type> = sets.iter().filter(counts).filter_map(|s| s.ty().element().cloned()).collect();
-    let element = unify(&types).ok_or_else(|| FunctionError::call("the elements of all sets must be of one type"))?;
+    let element = unify(&types).filter(|t| !t.is_dynamic() || types.iter().all(Type::is_dynamic));
+    let element = element.ok_or_else(|| FunctionError::call("the elements of all sets must be of one type"))?;
     let ty = Type::set(element.clone());
     let converted = sets.iter().map(|s| convert(s, &ty).map_err(|e| FunctionError::call(e.to_string())));
-    Ok((element, converted.collect::<Result<_, _>>()?))
+    Ok(Some((element, converted.collect::<Result<_, _>>()?)))
 }
 
 /// All ways to take one element of each part, the last part varying fastest.

@@ -70,6 +70,7 @@ impl Signature {
             nullable: A::NULLABLE,
             takes_unknown: A::TAKES_UNKNOWN,
             takes_marks: A::TAKES_MARKS,
+            needs_type: A::NEEDS_TYPE,
         };
         match A::place() {
             Place::Positional(ty) => self.parameters.push(make(ty)),
@@ -112,6 +113,7 @@ pub(super) trait Argument<'a>: Sized {
     const NULLABLE: bool = false;
     const TAKES_UNKNOWN: bool = false;
     const TAKES_MARKS: bool = false;
+    const NEEDS_TYPE: bool = false;
 
     fn place() -> Place;
 
@@ -153,6 +155,7 @@ pub(super) trait Read: Sized {
     const NULLABLE: bool = false;
     const TAKES_UNKNOWN: bool = false;
     const TAKES_MARKS: bool = false;
+    const NEEDS_TYPE: bool = false;
 
     fn ty() -> Type;
     fn read(value: Value, name: &str) -> Result<Self, FunctionError>;
@@ -162,6 +165,7 @@ impl<'a, T: Read> Argument<'a> for T {
     const NULLABLE: bool = T::NULLABLE;
     const TAKES_UNKNOWN: bool = T::TAKES_UNKNOWN;
     const TAKES_MARKS: bool = T::TAKES_MARKS;
+    const NEEDS_TYPE: bool = T::NEEDS_TYPE;
 
     fn place() -> Place {
         Place::Positional(T::ty())
@@ -179,6 +183,7 @@ impl<'a, T: Read> Argument<'a> for Rest<T> {
     const NULLABLE: bool = T::NULLABLE;
     const TAKES_UNKNOWN: bool = T::TAKES_UNKNOWN;
     const TAKES_MARKS: bool = T::TAKES_MARKS;
+    const NEEDS_TYPE: bool = T::NEEDS_TYPE;
 
     fn place() -> Place {
         Place::Variadic(T::ty())
@@ -261,6 +266,42 @@ impl<T: Kind> Read for Open<T> {
     }
     fn read(value: Value, _: &str) -> Result<Self, FunctionError> {
         Ok(Open { value, of: PhantomData })
+    }
+}
+
+/// As [`Open`], but of a known type: while the type of the argument is not known, neither is the result, and no further
+/// argument is looked at.
+pub(super) struct OfType {
+    pub value: Value,
+}
+
+impl Read for OfType {
+    const TAKES_UNKNOWN: bool = true;
+    const TAKES_MARKS: bool = true;
+    const NEEDS_TYPE: bool = true;
+
+    fn ty() -> Type {
+        Type::Dynamic
+    }
+    fn read(value: Value, _: &str) -> Result<Self, FunctionError> {
+        Ok(OfType { value })
+    }
+}
+
+/// A value converted to the type of `T`, not null and without marks, but it may be unknown.
+pub(super) struct Unsettled<T> {
+    pub value: Value,
+    of: PhantomData<T>,
+}
+
+impl<T: Kind> Read for Unsettled<T> {
+    const TAKES_UNKNOWN: bool = true;
+
+    fn ty() -> Type {
+        T::ty()
+    }
+    fn read(value: Value, _: &str) -> Result<Self, FunctionError> {
+        Ok(Unsettled { value, of: PhantomData })
     }
 }
 

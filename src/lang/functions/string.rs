@@ -44,9 +44,11 @@ functions! {
         if lists.0.is_empty() {
             return Err(FunctionError::call("at least one list is required"));
         }
+        if !lists.0.iter().all(|l| l.value.is_wholly_known()) {
+            return Ok(Typed::unknown());
+        }
         let mut out = String::new();
         let mut first = true;
-        let mut unknown = false;
         for (n, list) in lists.0.iter().enumerate() {
             for (i, item) in list.iter().enumerate() {
                 match item {
@@ -65,11 +67,11 @@ functions! {
                             format!("element {i} is null and cannot be joined"),
                         ));
                     }
-                    _ => unknown = true,
+                    _ => return Ok(Typed::unknown()),
                 }
             }
         }
-        Ok(if unknown { Typed::unknown() } else { Typed::new(Value::string(out)) })
+        Ok(Typed::new(Value::string(out)))
     }
 
     /// Converts all letters that have cases to lower case.
@@ -133,6 +135,7 @@ functions! {
         let starts = match (value, prefix) {
             (Value::String(s), Value::String(p)) => Some(s.starts_with(&**p)),
             // What is known of the start of an unknown string may suffice to tell.
+            (Value::Unknown(_), Value::String(p)) if p.is_empty() => Some(true),
             (Value::Unknown(u), Value::String(p)) => u.refinement.prefix.as_ref().and_then(|known| {
                 if known.len() >= p.len() {
                     Some(known.starts_with(&**p))

@@ -1,6 +1,7 @@
 //! What functions, conversions and operators give, compared with what Terraform 1.11.4 was observed to give. The tables
 //! in `testdata/` have an expression a line, `ok` or `error`, and the answer of the console or the first error's
-//! summary. In them `local.NAME` is unknown and `var.s` is a string.
+//! summary. In them `local.NAME` is unknown and `var.s` is a string. `random.tsv` is what random expressions found
+//! (`tests/differential`).
 
 use super::{FunctionContext, all};
 use crate::cli::console;
@@ -67,7 +68,8 @@ macro_rules! tables {
     )*};
 }
 tables!(
-    charset, collection, conversion, crypto, datetime, encoding, format, marks, network, numeric, regex, string, yaml
+    charset, collection, conversion, crypto, datetime, encoding, fileset, format, marks, network, numeric, random,
+    regex, string, yaml
 );
 
 #[test]
