@@ -212,7 +212,20 @@ impl Project {
     /// # Errors
     /// Everything that is wrong with it, or that `init` has not done yet.
     pub fn open(cx: &Context, given: &[VariableArg], missing: Missing) -> Result<(Project, Diagnostics), Diagnostics> {
-        let (config, mut diags) = load_config(cx, Path::new("."), given);
+        Project::open_at(cx, Path::new("."), given, missing)
+    }
+
+    /// Opens the configuration in another directory; everything else is that of the working directory.
+    ///
+    /// # Errors
+    /// As for [`Project::open`].
+    pub fn open_at(
+        cx: &Context,
+        dir: &Path,
+        given: &[VariableArg],
+        missing: Missing,
+    ) -> Result<(Project, Diagnostics), Diagnostics> {
+        let (config, mut diags) = load_config(cx, dir, given);
         let Some(config) = config else { return Err(diags) };
         let variables = collect_variables(cx, &config, given, missing, &mut diags);
         Project::assemble(cx, config, variables, diags)

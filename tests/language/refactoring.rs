@@ -316,3 +316,13 @@ fn import_needs_a_resource() {
     let found = plan_problems("import {\n  to = terraform_data.a\n  id = \"x\"\n}\n");
     assert_eq!(found, ["error main.tf:2,8-24 Configuration for import target does not exist"]);
 }
+
+#[test]
+fn import_with_the_configuration_in_another_directory() {
+    let work = folder("-- there/main.tf --\nresource \"terraform_data\" \"a\" {}\n");
+    std::fs::remove_file(work.path("main.tf")).unwrap();
+    let errors = work.fails(&["import", "-no-color", "terraform_data.a", "x"]);
+    assert!(errors.contains("No configuration files") && errors.contains("-config=DIR"), "{errors}");
+    work.ok(&["import", "-config=there", "terraform_data.a", "x"]);
+    assert_eq!(work.ok(&["state", "list"]), "terraform_data.a\n");
+}

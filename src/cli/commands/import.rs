@@ -3,8 +3,10 @@
 use crate::addr::ResourceInstance;
 use crate::cli::args::{Lock, Look, StateFiles, Variables};
 use crate::cli::context::Context;
+use crate::cli::project::{Missing, Project};
 use crate::cli::{Exit, FAILED};
 use crate::diag::Diagnostic;
+use std::path::PathBuf;
 
 /// Take an existing object over into the state, for a resource block that is written already.
 #[derive(clap::Args, Debug)]
@@ -15,6 +17,9 @@ pub struct Import {
     /// The ID by which the provider knows the object.
     #[arg(value_name = "ID")]
     id: String,
+    /// The directory with the configuration, in place of the working directory.
+    #[arg(long, value_name = "DIR", default_value = ".", hide_default_value = true)]
+    config: PathBuf,
     #[command(flatten)]
     variables: Variables,
     #[command(flatten)]
@@ -43,10 +48,21 @@ impl Import {
             }
         };
         let variables = self.variables.in_order(matches);
-        let operation = match super::open(cx, view, &variables, self.input) {
+        let missing = if self.input { Missing::Ask } else { Missing::Fail };
+        let opened = Project::open_at(cx, &self.config, &variables, missing);
+        let operation = match super::finish_opening(cx, view, opened) {
             Ok(o) => o,
             Err(exit) => return exit,
         };
+        if operation.project.config.root.module.files.is_empty() {
+            let detail = format!(
+                "The directory {} holds no .tf and no .tf.json files, but an object can be imported only for a resource block \
+                 that is written there. Another directory can be named with -config=DIR.",
+                self.config.display()
+            );
+            operation.view.diagnostics(&Diagnostic::error("No configuration files", detail).into());
+            return FAILED;
+        }
         operation.import(addr, self.id, self.parallelism, &self.lock, &self.files).await
     }
 }
