@@ -108,6 +108,7 @@ pub struct Module {
     pub removed: Vec<Removed>,
     pub imports: Vec<Import>,
     pub checks: IndexMap<Str, Check>,
+    /// By local provider name, with the range of that name.
     pub provider_metas: BTreeMap<Str, (Body, Range)>,
     /// What belongs into [`Config::reference_problems`].
     pub reference_problems: Diagnostics,

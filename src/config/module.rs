@@ -211,13 +211,16 @@ impl Builder<'_> {
             }
         }
         for (provider, body, range) in t.provider_metas {
-            match self.module.provider_metas.get(&provider) {
+            match self.module.provider_metas.get(&provider.text) {
                 Some((_, first)) => {
                     let detail = format!("There is one for this provider at {} already.", self.describe(*first));
                     cx.error("Duplicate provider_meta block", detail, range);
                 }
                 None => {
-                    self.module.provider_metas.insert(provider, (body, range));
+                    for a in body.clone().just_attributes(cx.diags) {
+                        let _ = a.expr.eval_constant(cx.diags);
+                    }
+                    self.module.provider_metas.insert(provider.text, (body, provider.range));
                 }
             }
         }

@@ -164,8 +164,9 @@ pub async fn read_data(
     let mut diags = provider.validate_data_source_config(&info.name, config.clone()).await;
     let mut value = None;
     if !diags.has_errors() {
+        let settings = walk.program().settings(addr, &configured.addr.provider);
         let _turn = walk.turn(&configured.addr.provider).await;
-        let (read, more) = provider.read_data_source(&info.name, config, None).await;
+        let (read, more) = provider.read_data_source(&info.name, config, settings).await;
         diags.extend(more);
         value = read;
         diags.extend(value.as_ref().and_then(|v| invalid_object(&configured.addr, info, addr, v)));

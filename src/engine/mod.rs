@@ -369,9 +369,9 @@ pub async fn plan_evaluated(
     diags.extend(blocked);
     let mut work = planner.finish();
     diags.extend(forgotten(&work.changes));
-    work.changes.sort_by(|a, b| (&a.addr, a.deposed).cmp(&(&b.addr, b.deposed)));
-    work.drift.sort_by(|a, b| (&a.addr, a.deposed).cmp(&(&b.addr, b.deposed)));
-    work.drift.dedup_by(|later, earlier| (&later.addr, later.deposed) == (&earlier.addr, earlier.deposed));
+    work.changes.sort_by(|a, b| a.order().cmp(&b.order()));
+    work.drift.sort_by(|a, b| a.order().cmp(&b.order()));
+    work.drift.dedup_by(|later, earlier| later.order() == earlier.order());
     work.generated.sort_by_key(|g| (g.import.file.0, g.import.start));
     let relevant_attributes = relevant::attributes(&program, &walk.runtime, &work.changes, &outputs, destroy);
     let plan = Plan {
@@ -639,6 +639,7 @@ pub async fn apply_evaluated(
 fn store_outputs(walk: &Walk, plan: &Plan, state: &mut State) {
     let module = walk.program().modules[0].module();
     let root = walk.runtime.root();
+    state.outputs = plan.known_outputs();
     for (name, change) in &plan.outputs {
         if change.action == Action::Delete && (plan.mode != PlanMode::Destroy || !state.has_resources()) {
             state.outputs.remove(name);

@@ -5,9 +5,9 @@ use crate::addr::{AbsProviderConfig, ConfigResource, Provider, ResourceInstance,
 use crate::engine::generate::Generated;
 use crate::engine::program::Prepared;
 use crate::plugin::Private;
-use crate::state::{CheckResult, DeposedKey, State};
+use crate::state::{CheckResult, DeposedKey, OutputValue, State};
 use gpuform_schema::schema::Schema;
-use gpuform_schema::{Path, Str, Value};
+use gpuform_schema::{Marks, Path, Str, Value};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -115,6 +115,11 @@ pub struct ResourceChange {
 }
 
 impl ResourceChange {
+    /// What changes are listed by: shallow modules come first, then the address decides.
+    pub fn order(&self) -> (usize, &ResourceInstance, Option<DeposedKey>) {
+        (self.addr.module.0.len(), &self.addr, self.deposed)
+    }
+
     pub fn is_moved(&self) -> bool {
         self.addr != self.prev_addr
     }
@@ -150,7 +155,7 @@ pub struct Plan {
     pub mode: PlanMode,
     /// Values of root variables given from outside (not defaults), as given: not converted to their types yet.
     pub variables: BTreeMap<Str, Value>,
-    /// In order of address; no-ops included.
+    /// In the order of [`ResourceChange::order`]; no-ops included.
     pub changes: Vec<Arc<ResourceChange>>,
     /// Changes made outside of gpuform, found by refreshing. `after` is what is there now.
     pub drift: Vec<ResourceChange>,
@@ -208,6 +213,22 @@ impl Plan {
             }
         }
         c
+    }
+
+    /// The outputs that an apply starts with: those that are known already have their new values. They keep them also
+    /// where what they depend on fails.
+    pub fn known_outputs(&self) -> BTreeMap<Str, OutputValue> {
+        let mut outputs = self.prior_state.outputs.clone();
+        if self.mode == PlanMode::Destroy {
+            return outputs;
+        }
+        for (name, o) in self.outputs.iter().filter(|(_, o)| matches!(o.action, Action::Create | Action::Update)) {
+            let value = o.after.unmark_deep(&mut Marks::default());
+            if value.is_wholly_known() && !value.is_null() {
+                outputs.insert(name.clone(), OutputValue { value, sensitive: o.sensitive });
+            }
+        }
+        outputs
     }
 
     /// Whether applying would do anything at all (changes, moves, imports, output changes, or a refreshed state to

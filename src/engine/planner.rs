@@ -161,6 +161,12 @@ impl Planner {
                 ok = false;
                 continue;
             };
+            let provider = &program.providers[meta.provider].addr.provider;
+            if let Some(problems) = program.settings_problems(m, provider).filter(|_| !repeats.is_empty()) {
+                walk.report_all(problems.clone());
+                ok = false;
+                continue;
+            }
             walk.expect_conditions(block, &abs, &repeats);
             self.check_force_replace(walk, &abs, &repeats);
             let (info, imports, abs) = (&info, &imports, &abs);

@@ -6,6 +6,7 @@ mod build;
 mod order;
 mod provider_instances;
 mod references;
+mod settings;
 
 use crate::addr::{self, AbsProviderConfig, ConfigResource};
 use crate::config::model::{self, Config, ModuleNode};
@@ -127,6 +128,7 @@ pub struct Program {
     pub module_ids: HashMap<addr::Module, ModuleId>,
     /// The `removed` blocks that have provisioners, by the resource that is gone.
     pub removed: HashMap<ConfigResource, RemovedProgram>,
+    settings: settings::Settings,
     /// Names and references that mean nothing, in the order of files; told where they would be evaluated.
     problems: Vec<Diagnostic>,
 }

@@ -89,7 +89,8 @@ async fn one(walk: &Walk, c: &Search) -> Found {
         Some(v) => v,
         None => return Found::Unknown("the planned attributes do not fit its schema.".into()),
     };
-    let request = ReadRequest { type_name: ty, current, private, provider_meta: None };
+    let provider_meta = walk.program().settings(&c.addr, &configured.addr.provider);
+    let request = ReadRequest { type_name: ty, current, private, provider_meta };
     let response = configured.provider.read_resource(request).await;
     if let Some(d) = response.diagnostics.iter().find(|d| d.is_error()) {
         return Found::Unknown(format!("{}. {}", d.summary, d.detail));

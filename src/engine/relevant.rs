@@ -8,8 +8,9 @@ use crate::engine::plan::{Action, OutputChange, RelevantAttribute, ResourceChang
 use crate::engine::program::{ModuleId, Program};
 use crate::engine::runtime::Runtime;
 use crate::hash::HashSet;
-use crate::lang::decode::{Block, Setting};
+use crate::lang::decode::{Block, Blocks, Setting};
 use crate::lang::syntax::{Expr, ExprKind, Slot, Step as ExprStep, StepKind, Target, TemplatePart, Traversal};
+use gpuform_schema::schema::Nesting;
 use gpuform_schema::{Path, Step, Str, Value};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -158,35 +159,39 @@ impl Search<'_> {
     fn resource(&mut self, place: &Place, slot: Slot, path: &[Step]) {
         let program = self.program;
         let Some(code) = &program.resource_meta(place.id, slot).block else { return };
-        at_path(vec![code.decoder.block()], path, &mut |e| self.expr(place, Some(slot), e));
+        at_path(code.decoder.block(), path, &mut |e| self.expr(place, Some(slot), e));
     }
 }
 
-/// Calls `f` for the expressions that decide the part of the blocks at a path.
-fn at_path<'a>(blocks: Vec<Block<'a>>, path: &[Step], f: &mut dyn FnMut(&'a Expr)) {
+/// Calls `f` for the expressions that decide the part of a block at a path. As in Terraform, blocks that make a list, a
+/// set or a map count with everything around them, and what is inside one of them is not followed.
+fn at_path<'a>(block: Block<'a>, path: &[Step], f: &mut dyn FnMut(&'a Expr)) {
     let Some((step, rest)) = path.split_first() else {
-        blocks.into_iter().for_each(|b| b.expressions(f));
+        block.expressions(f);
         return;
     };
     let (Step::Attr(name) | Step::Key(name)) = step else { return };
-    for b in blocks {
-        match b.setting(name) {
-            Some(Setting::Attribute(e)) => f(e),
-            Some(Setting::Blocks(all)) => {
-                // Which of the blocks is meant is not told apart.
-                let rest = match rest.split_first() {
-                    Some((Step::Index(_) | Step::Key(_), rest)) => rest,
-                    _ => rest,
-                };
-                let mut inner: Vec<Block<'a>> = all.fixed.into_iter().map(|(_, b)| b).collect();
-                for (how_often, b) in all.dynamic {
-                    how_often.into_iter().for_each(&mut *f);
-                    inner.push(b);
-                }
-                at_path(inner, rest, f);
-            }
-            None => {}
+    match block.setting(name) {
+        Some(Setting::Attribute(e)) => f(e),
+        Some(Setting::Blocks(all)) if all.attribute => each_block(all, f, &mut |b, f| b.expressions(f)),
+        Some(Setting::Blocks(all)) if matches!(all.nesting, Nesting::Single | Nesting::Group) => {
+            each_block(all, f, &mut |b, f| at_path(b, rest, f));
         }
+        Some(Setting::Blocks(_)) if rest.is_empty() => block.expressions(f),
+        Some(Setting::Blocks(_)) | None => {}
+    }
+}
+
+/// Calls `f` for what decides how often blocks stand, and `inner` with each of them.
+fn each_block<'a>(
+    all: Blocks<'a>,
+    f: &mut dyn FnMut(&'a Expr),
+    inner: &mut dyn FnMut(Block<'a>, &mut dyn FnMut(&'a Expr)),
+) {
+    all.fixed.into_iter().for_each(|(_, b)| inner(b, f));
+    for (how_often, b) in all.dynamic {
+        how_often.into_iter().for_each(&mut *f);
+        inner(b, f);
     }
 }
 

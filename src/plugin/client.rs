@@ -236,6 +236,11 @@ impl Client {
     fn encode_meta(&self, meta: Option<&Value>) -> Result<Option<v6::DynamicValue>> {
         match meta {
             Some(meta) => self.encode("provider_meta block", meta, &self.typed(Of::Meta)?.ty),
+            // As from Terraform: providers may count on a value where they have a schema for it.
+            None if self.schemas.has_meta() => {
+                let ty = &self.typed(Of::Meta)?.ty;
+                self.encode("provider_meta block", &Value::Null(ty.clone()), ty)
+            }
             None => Ok(None),
         }
     }

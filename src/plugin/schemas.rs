@@ -101,6 +101,11 @@ impl Schemas {
         self.functions.get(name).map(decode_function).transpose()
     }
 
+    /// Whether the provider takes what modules say in `provider_meta` blocks.
+    pub fn has_meta(&self) -> bool {
+        self.meta.is_some()
+    }
+
     /// Everything, decoded. Schemas that make no sense are left out.
     pub fn all(&self) -> ProviderSchema {
         let one = |slot: &Slot<Typed>| self.decode(slot).ok().map(|t| t.schema.clone());

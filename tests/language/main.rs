@@ -16,6 +16,7 @@ mod harness;
 mod lifecycle;
 mod planning;
 mod provider_for_each;
+mod provider_meta;
 mod refactoring;
 mod types;
 mod validation;

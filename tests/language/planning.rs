@@ -330,6 +330,87 @@ fn relevant_attributes_are_listed() {
 }
 
 #[test]
+fn a_reference_to_blocks_makes_the_whole_resource_relevant() {
+    // As Terraform has it: which of the blocks is meant is not told apart.
+    let Some(work) = demo_folder(
+        r#"
+resource "terraform_data" "name" {}
+resource "terraform_data" "size" {
+  input = 1
+}
+resource "demo_server" "s" {
+  name = terraform_data.name.id
+  root {
+    size = terraform_data.size.output
+  }
+}
+"#,
+    ) else {
+        return;
+    };
+    apply(&work, &[]);
+    work.write("output.tf", "output \"o\" {\n  value = demo_server.s.root\n}\n");
+    work.ok(&["plan", "-out=p"]);
+    let plan: serde_json::Value = serde_json::from_str(&work.ok(&["show", "-json", "p"])).unwrap();
+    let found = plan["relevant_attributes"].as_array().unwrap();
+    let mut found: Vec<String> = found.iter().map(|r| format!("{} {}", r["resource"], r["attribute"])).collect();
+    found.sort();
+    let expected =
+        [r#""demo_server.s" ["root"]"#, r#""terraform_data.name" ["id"]"#, r#""terraform_data.size" ["output"]"#];
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn changes_in_shallow_modules_come_first() {
+    let work = folder(
+        r#"
+module "a" {
+  source = "./m"
+  count  = 11
+}
+module "b" {
+  source = "./n"
+}
+-- m/main.tf --
+module "z" {
+  source = "../n"
+}
+-- n/main.tf --
+resource "terraform_data" "x" {}
+"#,
+    );
+    work.ok(&["plan", "-out=p"]);
+    let plan: serde_json::Value = serde_json::from_str(&work.ok(&["show", "-json", "p"])).unwrap();
+    let addresses: Vec<&str> =
+        plan["resource_changes"].as_array().unwrap().iter().map(|c| c["address"].as_str().unwrap()).collect();
+    assert_eq!(addresses[..2], ["module.b.terraform_data.x", "module.a[0].module.z.terraform_data.x"]);
+    assert_eq!(addresses[10..], ["module.a[9].module.z.terraform_data.x", "module.a[10].module.z.terraform_data.x"]);
+}
+
+#[test]
+fn outputs_known_to_the_plan_are_stored_although_what_they_depend_on_fails() {
+    let work = folder(
+        r#"
+resource "terraform_data" "bad" {
+  provisioner "local-exec" {
+    command = "exit 3"
+  }
+}
+output "known" {
+  value      = "v"
+  depends_on = [terraform_data.bad]
+}
+output "unknown" {
+  value = terraform_data.bad.id
+}
+"#,
+    );
+    work.fails(&["apply", "-auto-approve"]);
+    let outputs: serde_json::Value = serde_json::from_str(&work.ok(&["output", "-json"])).unwrap();
+    assert_eq!(outputs, json!({ "known": { "sensitive": false, "type": "string", "value": "v" } }));
+}
+
+#[test]
 fn sensitive_values_are_never_shown() {
     let Some(work) = demo_folder(
         r#"

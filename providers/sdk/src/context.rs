@@ -2,13 +2,14 @@
 //! user's wish to stop, retries and waits, warnings, private data.
 
 use crate::error::{Diagnostic, Error, Result, Severity};
+use crate::model::Model;
 use crate::retry::{self, Limits, Wait};
-use gpuform_schema::Path;
+use crate::run::Session;
+use gpuform_schema::{Path, Value};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
-use tokio_util::sync::CancellationToken;
 
 /// One of the things that the SDK asks a resource to do.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -35,6 +36,7 @@ pub struct Context<C> {
     client: Arc<C>,
     token: Arc<str>,
     limits: Limits,
+    settings: Value,
     private: Mutex<Private>,
     warnings: Mutex<Vec<Diagnostic>>,
     renew_at: Mutex<Option<SystemTime>>,
@@ -44,18 +46,12 @@ pub struct Context<C> {
 pub(crate) type Private = serde_json::Map<String, serde_json::Value>;
 
 impl<C> Context<C> {
-    pub(crate) fn new(
-        client: Arc<C>,
-        token: Arc<str>,
-        timeout: Duration,
-        cancel: CancellationToken,
-        private: Private,
-    ) -> Self {
-        let limits = Limits::new(timeout, cancel);
+    pub(crate) fn new(session: Session<C>, token: Arc<str>, timeout: Duration, private: Private) -> Self {
         Context {
-            client,
+            client: session.client,
             token,
-            limits,
+            limits: Limits::new(timeout, session.cancel),
+            settings: session.settings,
             private: Mutex::new(private),
             warnings: Mutex::default(),
             renew_at: Mutex::default(),
@@ -71,6 +67,15 @@ impl<C> Context<C> {
     /// API that takes one. It is a UUID; shorten it if the API allows fewer than 36 characters.
     pub fn client_token(&self) -> &str {
         &self.token
+    }
+
+    /// What the `provider_meta` block of the object's module sets; `None` where it has none.
+    ///
+    /// # Errors
+    /// The block does not fit `M`, which is not the provider's
+    /// [`module_settings`](crate::Provider::module_settings) then.
+    pub fn module_settings<M: Model>(&self) -> Result<Option<M>> {
+        if self.settings.is_null() { Ok(None) } else { Ok(Some(M::decode(&self.settings)?)) }
     }
 
     /// How long the operation may take: as in the `timeouts` block, or the resource's default.

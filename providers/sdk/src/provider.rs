@@ -3,7 +3,7 @@
 
 use crate::ephemeral::{Ephemeral, EphemeralResource, EphemeralRunner};
 use crate::error::{Problems, Result};
-use crate::model::Model;
+use crate::model::{Model, Object};
 use crate::resource::{DataSource, Resource};
 use crate::run::{DataSourceRunner, ResourceRunner, Runner};
 use gpuform_schema::schema::{FunctionParameter, FunctionSignature};
@@ -47,6 +47,13 @@ pub trait Provider: Send + Sync + 'static {
 
     fn functions(&self) -> Vec<Function> {
         Vec::new()
+    }
+
+    /// The settings of `provider_meta` blocks, with which a module tells the provider about itself; operations get them
+    /// from [`Context::module_settings`](crate::Context::module_settings). `Some(Settings::object())`; without it,
+    /// modules may have no such block for this provider.
+    fn module_settings(&self) -> Option<&'static Object> {
+        None
     }
 
     /// Checks the configuration beyond what field attributes can say. Values may be unknown.

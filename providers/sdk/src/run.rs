@@ -27,15 +27,17 @@ pub const RECOVER_KEY: &str = "gpuform_recover";
 
 pub(crate) type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// The client and the user's wish to stop, as they are at the time of a call.
+/// The client, the user's wish to stop and what the module has set, as they are at the time of a call.
 pub(crate) struct Session<C> {
     pub client: Arc<C>,
     pub cancel: CancellationToken,
+    /// Null where there is no `provider_meta` block.
+    pub settings: Value,
 }
 
 impl<C> Clone for Session<C> {
     fn clone(&self) -> Self {
-        Session { client: Arc::clone(&self.client), cancel: self.cancel.clone() }
+        Session { client: Arc::clone(&self.client), cancel: self.cancel.clone(), settings: self.settings.clone() }
     }
 }
 
@@ -210,7 +212,7 @@ fn null<M: Model>() -> Value {
 }
 
 fn context<C>(session: &Session<C>, token: &str, timeout: Duration, private: Private) -> Context<C> {
-    Context::new(Arc::clone(&session.client), token.into(), timeout, session.cancel.clone(), private)
+    Context::new(session.clone(), token.into(), timeout, private)
 }
 
 /// What an operation's end means: the object, what was said, and the error if it failed.

@@ -7,7 +7,7 @@ use crate::config::version::Constraints;
 use crate::diag::{Diagnostics, Range};
 use crate::lang::body::BodySchema;
 use crate::lang::static_expr;
-use crate::lang::syntax::{Attribute, Block, Body, Expr, ExprKind, ObjectItem, StepKind};
+use crate::lang::syntax::{Attribute, Block, Body, Expr, ExprKind, Label, ObjectItem, StepKind};
 use gpuform_schema::{Str, Value};
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -29,7 +29,7 @@ pub(crate) struct TerraformBlock {
     pub clouds: Vec<Range>,
     /// Each `required_providers` block with its place.
     pub required_providers: Vec<(BTreeMap<Str, ProviderRequirement>, Range)>,
-    pub provider_metas: Vec<(Str, Body, Range)>,
+    pub provider_metas: Vec<(Label, Body, Range)>,
 }
 
 impl Cx<'_> {
@@ -64,7 +64,7 @@ impl Cx<'_> {
                     problems: Diagnostics::new(),
                 }),
                 "cloud" => found.clouds.push(range),
-                "provider_meta" => found.provider_metas.push((label(&block, 0).text, block.body, range)),
+                "provider_meta" => found.provider_metas.push((label(&block, 0), block.body, range)),
                 _ => found.required_providers.push((self.required_providers(block), range)),
             }
         }

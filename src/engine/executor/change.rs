@@ -189,7 +189,7 @@ impl Executor {
                 proposed: job.info.without_write_only(&proposed),
                 config: config.clone(),
                 prior_private: self.prior_private(c, prior),
-                provider_meta: None,
+                provider_meta: job.walk.program().settings(&c.addr, &job.configured.addr.provider),
             };
             job.configured.provider.plan_resource_change(request).await
         };
@@ -242,7 +242,7 @@ impl Executor {
             planned: ready.planned.clone(),
             config: ready.config.clone(),
             planned_private: ready.private.clone(),
-            provider_meta: None,
+            provider_meta: walk.program().settings(addr, provider),
         };
         let response = job.configured.provider.apply_resource_change(request).await;
         drop((_turn, _prepared));

@@ -86,7 +86,7 @@ impl Executor {
             planned: null.clone(),
             config: null,
             planned_private: private,
-            provider_meta: None,
+            provider_meta: walk.program().settings(addr, &configured.addr.provider),
         };
         let response = configured.provider.apply_resource_change(request).await;
         drop(_turn);

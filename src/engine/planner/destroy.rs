@@ -70,7 +70,7 @@ impl Planner {
                 proposed: null.clone(),
                 config: null.clone(),
                 prior_private: private,
-                provider_meta: None,
+                provider_meta: walk.program().settings(addr, &configured.addr.provider),
             };
             let r = configured.provider.plan_resource_change(request).await;
             if walk.report_all(about(r.diagnostics, addr)) {

@@ -41,7 +41,7 @@ impl Planner {
                 type_name: &i.info.name,
                 current: object.state,
                 private: object.private,
-                provider_meta: None,
+                provider_meta: i.walk.program().settings(&i.addr, &i.configured.addr.provider),
             };
             provider.read_resource(request).await
         };

@@ -89,7 +89,7 @@ impl Planner {
                 proposed: i.info.without_write_only(&proposed),
                 config: config.clone(),
                 prior_private: private.to_vec(),
-                provider_meta: None,
+                provider_meta: walk.program().settings(&i.addr, &i.configured.addr.provider),
             };
             let r = provider.plan_resource_change(request).await;
             if walk.report_all(explain(r.diagnostics.clone())) {

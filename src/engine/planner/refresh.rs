@@ -180,7 +180,7 @@ impl Planner {
                 type_name: &info.name,
                 current: current.clone(),
                 private: object.private.clone(),
-                provider_meta: None,
+                provider_meta: walk.program().settings(addr, &configured.addr.provider),
             };
             provider.read_resource(request).await
         };

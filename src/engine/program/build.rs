@@ -2,6 +2,7 @@
 //! every reference becomes an edge.
 
 use super::references::{self, References};
+use super::settings;
 use super::{
     CALL, ModuleId, ModuleMeta, Node, Program, ProviderBlock, ProviderId, ProviderMeta, ProvisionerProgram,
     RemovedProgram, ResourceMeta, ResourceProgram,
@@ -58,6 +59,7 @@ impl Program {
                 graph: DiGraph::new(),
                 module_ids: HashMap::default(),
                 removed: HashMap::default(),
+                settings: HashMap::default(),
                 problems: config.name_problems(),
             },
             provider_ids: HashMap::default(),
@@ -76,6 +78,7 @@ impl Program {
         }
         b.compile(&running);
         b.compile_removed();
+        b.program.settings = settings::read(&b.program.modules, &running);
         b.references(&running);
         b.nodes();
         b.edges();

@@ -9,7 +9,7 @@
 //! | `DEMO_DELAY_MS` | how long each operation takes, where the provider's `delay_ms` is not set |
 //! | `DEMO_FAIL` | operations that fail, comma-separated: `create:web`, `read:*`, `*:db`; with `:after`, after their effect |
 //! | `DEMO_EXIT` | the process ends in this operation, before its effect or after: `create:web:before`, `create:web:after` |
-//! | `DEMO_LOG` | a file to which each effect is appended as a line of JSON: operation, type, id, name, token, login |
+//! | `DEMO_LOG` | a file to which each effect is appended as a line of JSON: operation, type, id, name, token, login; also what modules have set, with each operation of a `demo_thing` |
 //! | `DEMO_IGNORE_TOKENS` | if set, a repeated create makes a second object, as clouds without client tokens do |
 
 mod item;
@@ -41,6 +41,17 @@ pub struct Config {
     pub login: Attr<String>,
 }
 
+/// What a module tells about itself.
+#[derive(Model, Clone, PartialEq, Default)]
+pub struct ModuleSettings {
+    /// The module's name, for the log.
+    #[attr(optional)]
+    pub module: Attr<String>,
+    /// Anything else.
+    #[attr(optional)]
+    pub labels: Attr<BTreeMap<String, String>>,
+}
+
 struct Demo;
 
 impl Provider for Demo {
@@ -51,6 +62,10 @@ impl Provider for Demo {
 
     async fn configure(&self, config: Config, _setup: &Setup) -> Result<Store> {
         Store::open(&config)
+    }
+
+    fn module_settings(&self) -> Option<&'static gpuform_provider_sdk::model::Object> {
+        Some(ModuleSettings::object())
     }
 
     fn resources(&self) -> Vec<ResourceEntry<Store>> {

@@ -1,7 +1,7 @@
 //! The "cloud": one file of JSON per object, client tokens, and faults on demand. What the switches mean is said in
 //! `main.rs`.
 
-use crate::Config;
+use crate::{Config, ModuleSettings};
 use gpuform_provider_sdk::{Error, Result};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -157,12 +157,26 @@ impl Store {
         std::fs::write(&new, text).and_then(|()| std::fs::rename(&new, self.file(id))).map_err(|e| self.broken(&e))
     }
 
+    /// Notes what the module of an object has set, where it has.
+    pub fn record_settings(&self, operation: &str, name: &str, settings: Option<ModuleSettings>) -> Result<()> {
+        let Some(settings) = settings else { return Ok(()) };
+        let line = serde_json::json!({
+            "operation": format!("settings:{operation}"), "name": name,
+            "module": settings.module.cloned(), "labels": settings.labels.cloned(),
+        });
+        self.log(&line)
+    }
+
     fn record(&self, operation: &str, kind: &str, id: &str, name: &str, token: &str) -> Result<()> {
-        let Some(log) = &self.log else { return Ok(()) };
         let line = serde_json::json!({
             "operation": operation, "type": kind, "id": id, "name": name, "token": token, "login": self.login,
             "pid": std::process::id(),
         });
+        self.log(&line)
+    }
+
+    fn log(&self, line: &serde_json::Value) -> Result<()> {
+        let Some(log) = &self.log else { return Ok(()) };
         let mut file = std::fs::OpenOptions::new().append(true).create(true).open(log).map_err(|e| self.broken(&e))?;
         // One write per line, so that lines of several processes do not mix.
         file.write_all(format!("{line}\n").as_bytes()).map_err(|e| self.broken(&e))

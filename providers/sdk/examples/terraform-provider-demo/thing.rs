@@ -37,12 +37,14 @@ impl Resource for Thing {
     const TYPE: &'static str = "demo_thing";
 
     async fn create(&mut self, ctx: &Context<Store>) -> Result<()> {
+        ctx.client().record_settings("create", &self.name.or_default(), ctx.module_settings()?)?;
         let made = ctx.client().create(KIND, &self.name.or_default(), ctx.client_token(), self.record()).await?;
         self.id.set(made.id);
         Ok(())
     }
 
     async fn read(mut self, ctx: &Context<Store>) -> Result<Option<Self>> {
+        ctx.client().record_settings("read", &self.name.or_default(), ctx.module_settings()?)?;
         let Some(now) = ctx.client().get::<Record>(KIND, self.id.require("id")?, &self.name.or_default()).await? else {
             return Ok(None);
         };
@@ -52,10 +54,12 @@ impl Resource for Thing {
     }
 
     async fn update(&mut self, _prior: &Self, ctx: &Context<Store>) -> Result<()> {
+        ctx.client().record_settings("update", &self.name.or_default(), ctx.module_settings()?)?;
         ctx.client().put(KIND, self.id.require("id")?, &self.name.or_default(), &self.record()).await
     }
 
     async fn delete(self, ctx: &Context<Store>) -> Result<()> {
+        ctx.client().record_settings("delete", &self.name.or_default(), ctx.module_settings()?)?;
         ctx.client().delete(KIND, self.id.require("id")?, &self.name.or_default()).await
     }
 
@@ -84,6 +88,7 @@ impl DataSource for FindThing {
     const TYPE: &'static str = "demo_thing";
 
     async fn read(mut self, ctx: &Context<Store>) -> Result<Self> {
+        ctx.client().record_settings("find", &self.name.or_default(), ctx.module_settings()?)?;
         let all = ctx.client().list::<Record>(KIND).await?;
         let Some(found) = all.into_iter().find(|t| self.name == *t.object.name) else {
             return Err(

@@ -79,7 +79,7 @@ impl Resource for Machine {
 impl Cloud {
     fn with(fault: &'static str) -> Session<Cloud> {
         let client = Arc::new(Cloud { fault, ..Cloud::default() });
-        Session { client, cancel: CancellationToken::new() }
+        Session { client, cancel: CancellationToken::new(), settings: Value::null() }
     }
 
     fn ask(&self, what: String) {

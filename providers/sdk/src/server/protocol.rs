@@ -57,8 +57,8 @@ impl<P: Provider> Server<P> {
             data_sources: self.data_sources.iter().map(|(n, d)| (Str::from(*n), d.object().schema(0))).collect(),
             ephemeral_resources: self.ephemeral.iter().map(|(n, e)| (Str::from(*n), e.object().schema(0))).collect(),
             functions: self.functions.iter().map(|(n, f)| (Str::from(*n), Arc::new(f.signature.clone()))).collect(),
+            provider_meta: self.provider.module_settings().map(|o| o.schema(0)),
             capabilities: Self::CAPABILITIES,
-            ..ProviderSchema::default()
         }
     }
 
@@ -80,8 +80,17 @@ impl<P: Provider> Server<P> {
 
     /// What operations need; an error while the provider has no configuration.
     fn session(&self) -> Result<Session<P::Client>, Error> {
+        self.session_in(None)
+    }
+
+    /// The same for an operation that comes with what its module has set.
+    fn session_in(&self, settings: Option<v6::DynamicValue>) -> Result<Session<P::Client>, Error> {
+        let settings = match self.provider.module_settings() {
+            Some(object) => decode(settings, object)?,
+            None => Value::null(),
+        };
         match self.client() {
-            Some(client) => Ok(Session { client, cancel: self.cancel.clone() }),
+            Some(client) => Ok(Session { client, cancel: self.cancel.clone(), settings }),
             None => Err(Error::new("The provider is not configured")
                 .detail("Its configuration has values that are not known yet, so it cannot reach the API.")),
         }
@@ -136,7 +145,7 @@ impl<P: Provider> Server<P> {
             (false, true) => Operation::Delete,
             (false, false) => Operation::Update,
         };
-        let outcome = match self.session() {
+        let outcome = match self.session_in(q.provider_meta) {
             Ok(session) => runner.apply(&prior, &planned, &config, read_private(&q.planned_private), session).await,
             Err(e) => failed(prior, read_private(&q.planned_private), e),
         };
@@ -155,7 +164,7 @@ impl<P: Provider> Server<P> {
         let object = runner.object();
         let current = decode(q.current_state, object)?;
         let (private, start) = (read_private(&q.private), Instant::now());
-        let outcome = match self.session() {
+        let outcome = match self.session_in(q.provider_meta) {
             Ok(session) => runner.read(&current, private, session).await,
             Err(e) => {
                 let mut unread = e.into_diagnostic();
@@ -224,7 +233,7 @@ impl<P: Provider> Server<P> {
     async fn read_data(&self, q: v6::read_data_source::Request) -> Result<v6::read_data_source::Response, Error> {
         let runner = self.data_source(&q.type_name)?;
         let config = decode(q.config, runner.object())?;
-        let outcome = runner.read(&config, self.session()?).await;
+        let outcome = runner.read(&config, self.session_in(q.provider_meta)?).await;
         Ok(v6::read_data_source::Response {
             state: Some(encode(&outcome.value, runner.object())?),
             diagnostics: messages(outcome.diagnostics),

@@ -10,10 +10,9 @@ use crate::cli::project::TERRAFORM_VERSION;
 use crate::config::model::Config;
 use crate::engine::plan::{Action, OutputChange, Plan, PlanMode, ResourceChange};
 use crate::engine::schemas::Schemas;
-use crate::state::OutputValue;
 use gpuform_schema::json::write_type;
 use gpuform_schema::schema::ProviderSchema;
-use gpuform_schema::{Marks, Path, Step, Str, Type, Value};
+use gpuform_schema::{Path, Step, Str, Type, Value};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -37,7 +36,7 @@ pub fn plan(plan: &Plan, config: &Config, schemas: &Schemas) -> String {
                 plan.outputs.iter().for_each(|(name, o)| m.object(name, |m| output_change(m, o)));
             });
         }
-        let outputs = prior_outputs(plan);
+        let outputs = plan.known_outputs();
         if plan.prior_state.has_resources() || !outputs.is_empty() {
             let mut state = plan.prior_state.clone();
             state.terraform_version = TERRAFORM_VERSION.to_owned();
@@ -244,21 +243,6 @@ fn path(p: &Path, out: &mut String) {
     });
 }
 
-/// The outputs of the prior state: those that are known already have their new values.
-fn prior_outputs(plan: &Plan) -> BTreeMap<Str, OutputValue> {
-    let mut outputs = plan.prior_state.outputs.clone();
-    if plan.mode == PlanMode::Destroy {
-        return outputs;
-    }
-    for (name, o) in plan.outputs.iter().filter(|(_, o)| matches!(o.action, Action::Create | Action::Update)) {
-        let value = o.after.unmark_deep(&mut Marks::default());
-        if value.is_wholly_known() && !value.is_null() {
-            outputs.insert(name.clone(), OutputValue { value, sensitive: o.sensitive });
-        }
-    }
-    outputs
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -267,7 +251,7 @@ mod tests {
     use crate::diag::{Diagnostics, Sources};
     use crate::engine::plan::ActionReason;
     use crate::state::State;
-    use gpuform_schema::Type;
+    use gpuform_schema::{Marks, Type};
 
     fn replacement() -> ResourceChange {
         let addr: crate::addr::ResourceInstance = "module.m.t_x.a[\"k\"]".parse().unwrap();
