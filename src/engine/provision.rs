@@ -64,7 +64,17 @@ struct Run<'a> {
 
 impl Run<'_> {
     async fn run(&self) -> Result<(), Diagnostics> {
-        let (value, marks) = self.eval(&self.code.decoder)?;
+        let mut secrets = Secrets::default();
+        let mut result = self.with(&mut secrets).await;
+        if let Err(diags) = &mut result {
+            diags.iter_mut().for_each(|d| d.detail = secrets.hidden_in(&d.detail));
+        }
+        result
+    }
+
+    /// Runs; what must not be shown is added to `secrets`.
+    async fn with(&self, secrets: &mut Secrets) -> Result<(), Diagnostics> {
+        let (value, marks) = self.eval(&self.code.decoder, secrets)?;
         check(self.p, &value)?;
         // Secrets in the configuration may show in what is printed.
         let secret = !marks.is_empty();
@@ -74,14 +84,22 @@ impl Run<'_> {
         let Some(decoder) = &self.code.connection else {
             return self.fail("There is no \"connection\" block that says how the machine is reached.".into());
         };
-        let (settings, _) = self.eval(decoder)?;
-        self.walk.report_all(connection::check_timeout(&settings, self.p.range));
+        let (settings, _) = self.eval(decoder, secrets)?;
+        let mut warning = connection::check_timeout(&settings, self.p.range);
+        warning.iter_mut().for_each(|d| d.detail = secrets.hidden_in(&d.detail));
+        self.walk.report_all(warning);
         let agent = self.walk.runtime.place.ssh_agent.clone();
         let connection = Connection::read(&settings, agent).or_else(|problem| self.fail(problem))?;
-        self.remote(&value, &connection, secret).await.or_else(|problem| self.fail(problem))
+        self.remote(&value, &connection, secret, secrets).await.or_else(|problem| self.fail(problem))
     }
 
-    async fn remote(&self, value: &Value, connection: &Connection, secret: bool) -> Result<(), String> {
+    async fn remote(
+        &self,
+        value: &Value,
+        connection: &Connection,
+        secret: bool,
+        secrets: &Secrets,
+    ) -> Result<(), String> {
         let base = &self.walk.runtime.place.base_dir;
         // What is missing here is found before anything is tried there.
         let (upload, scripts) = match &*self.p.ty {
@@ -90,10 +108,10 @@ impl Run<'_> {
         };
         let mut lines = Lines { run: self, secret, told: false, part: Vec::new() };
         let target = &connection.target;
-        lines.say(&format!("Connecting to {} by SSH as {}...", target.host, target.user));
+        lines.say(&secrets.hidden_in(&format!("Connecting to {} by SSH as {}...", target.host, target.user)));
         let waiting = |problem: &str| {
             if !secret {
-                self.say(&format!("Not connected yet: {problem}. Trying again..."));
+                self.say(&secrets.hidden_in(&format!("Not connected yet: {problem}. Trying again...")));
             }
         };
         let mut session = ssh::Session::connect(connection, &waiting).await?;
@@ -112,11 +130,12 @@ impl Run<'_> {
     }
 
     /// Evaluates a block; gives its value without marks, and all the marks in it.
-    fn eval(&self, decoder: &Decoder) -> Result<(Value, Marks), Diagnostics> {
+    fn eval(&self, decoder: &Decoder, secrets: &mut Secrets) -> Result<(Value, Marks), Diagnostics> {
         let mut diags = Diagnostics::new();
         let scope = self.walk.runtime.scope(self.module, self.repeat).with_self(self.this.clone());
         let value = decoder.eval(&scope, &mut diags);
         let Some(value) = value.filter(|_| !diags.has_errors()) else { return Err(diags) };
+        secrets.collect(&value);
         let mut marks = Marks::default();
         let value = value.unmark_deep(&mut marks);
         Ok((value, marks))
@@ -130,6 +149,31 @@ impl Run<'_> {
         Err(Diagnostic::error(format!("{} provisioner error", self.p.ty), detail)
             .at(self.p.body.missing_item_range())
             .into())
+    }
+}
+
+/// The marked texts of a provisioner's arguments, which are not shown, whatever they are part of.
+#[derive(Default)]
+struct Secrets(Vec<String>);
+
+impl Secrets {
+    fn collect(&mut self, value: &Value) {
+        value.visit(&mut |part| {
+            let (plain, marks) = part.unmark();
+            if !marks.is_empty() {
+                plain.unmark_deep(&mut Marks::default()).visit(&mut |leaf| {
+                    self.0.extend(leaf.as_str().filter(|s| !s.is_empty()).map(str::to_owned));
+                    true
+                });
+            }
+            marks.is_empty()
+        });
+        // What holds another one goes first.
+        self.0.sort_by_key(|s| std::cmp::Reverse(s.len()));
+    }
+
+    fn hidden_in(&self, text: &str) -> String {
+        self.0.iter().fold(text.to_owned(), |text, secret| text.replace(secret, "(sensitive value)"))
     }
 }
 

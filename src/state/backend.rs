@@ -56,6 +56,15 @@ pub trait Backend: Send + Sync + std::fmt::Debug {
     /// The state of a workspace; `None` if there is none yet.
     async fn read(&self, workspace: &str) -> Result<Option<Stored>>;
 
+    /// Looks, before anything is done, at what [`Backend::write`] will need besides.
+    ///
+    /// # Errors
+    /// It is in the way.
+    fn ready(&self, workspace: &str) -> Result<()> {
+        let _ = workspace;
+        Ok(())
+    }
+
     /// Puts a state in place of the one before, durably, whole or not at all.
     async fn write(&self, workspace: &str, snapshot: &Snapshot) -> Result<()>;
 
@@ -239,9 +248,9 @@ pub fn save_errored(folder: &Path, snapshot: &Snapshot, cause: &Diagnostic) -> D
     let path = folder.join("errored.tfstate");
     let detail = match local::replace_file(&path, &snapshot.bytes, None) {
         Ok(()) => format!(
-            "{}\n\nThe results of this run are not in the state, but nothing is lost: they were written to {}. Once the \
-             state can be written again, store them with\n  gpuform state push {}\nDo not apply or destroy anything before \
-             that: objects that were created would be forgotten.",
+            "{}\n\nThe results of this run are not in the state, but nothing is lost: its objects are in the journal beside \
+             the state, from which the next command takes them, and all of it was written to {}. Once the state can be \
+             written again, store that before anything else with\n  gpuform state push {}",
             cause.detail,
             path.display(),
             path.display()

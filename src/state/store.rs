@@ -140,6 +140,9 @@ impl Store {
         if let Some(journal) = &self.journal {
             return Ok(journal.clone());
         }
+        // What would keep the result from being stored is found before anything is done.
+        self.backend.ready(&self.workspace)?;
+        following(self.base().state.serial)?;
         let path = self.backend.journal_path(&self.workspace);
         let journal = match &self.recovery {
             Some(recovery) => Journal::reopen(&path, recovery)?,
@@ -218,9 +221,9 @@ impl Store {
     /// # Errors
     /// Unless `force`: the lineage is another one, or the serial is not newer. The state cannot be written.
     pub async fn push(&mut self, state: &State, force: bool) -> Result<bool> {
-        self.save_recovered().await?;
+        let recovered = self.save_recovered().await? > 0;
         if let Some(current) = &self.stored {
-            if !force {
+            if !(force || recovered && completes(&current.state, state)) {
                 check_push(&current.state, state)?;
             }
             if current.state.lineage == state.lineage && current.state.same_content(state) {
@@ -243,6 +246,15 @@ impl Store {
             None => Ok(()),
         }
     }
+}
+
+/// Whether `new` is the state of the run whose journal has just given `current`: that has its objects, but not what is
+/// worked out at the end of a run.
+fn completes(current: &State, new: &State) -> bool {
+    let mut same = current.clone();
+    same.outputs.clone_from(&new.outputs);
+    same.check_results.clone_from(&new.check_results);
+    (&new.lineage, new.serial) == (&current.lineage, current.serial) && new.same_content(&same)
 }
 
 /// Whether `new` may replace `current` without force.

@@ -242,3 +242,23 @@ fn an_archive_that_unpacks_to_far_more_is_refused() {
     std::fs::write(work.path("bomb"), zip.finish().unwrap().into_inner()).unwrap();
     assert!(refused(&work, &["show", "-no-color", "bomb"]).contains("too large"));
 }
+
+#[test]
+fn what_a_provisioner_or_connection_complains_of_is_hidden_where_it_is_sensitive() {
+    for block in [
+        "provisioner \"local-exec\" {\n  command = \"true\"\n  interpreter = [var.s]\n}",
+        "connection {\n  host = \"127.0.0.1\"\n}\nprovisioner \"file\" {\n  source = var.s\n  destination = \"/x\"\n}",
+        "connection {\n  host = \"127.0.0.1\"\n}\nprovisioner \"remote-exec\" {\n  script = var.s\n}",
+        "connection {\n  host = \"127.0.0.1\"\n  type = var.s\n}\nprovisioner \"remote-exec\" {\n  inline = [\"true\"]\n}",
+        "connection {\n  host = var.s\n  timeout = \"1s\"\n}\nprovisioner \"remote-exec\" {\n  inline = [\"true\"]\n}",
+    ] {
+        let variable = "variable \"s\" {\n  sensitive = true\n  default   = \"hunter2\"\n}\n";
+        let work = Work::new(&format!("{variable}resource \"terraform_data\" \"a\" {{\n{block}\n}}\n"));
+        for json in [&["apply", "-auto-approve"][..], &["apply", "-auto-approve", "-json"]] {
+            let out = work.run(json);
+            let all = String::from_utf8_lossy(&[out.stdout, out.stderr].concat()).into_owned();
+            assert_eq!(out.status.code(), Some(1), "{block}: {all}");
+            assert!(all.contains("(sensitive value)") && !all.contains("hunter2"), "{block}: {all}");
+        }
+    }
+}

@@ -116,7 +116,8 @@ fn prepare<'a>(
     };
     let prepared = match states.backend_schema(backend) {
         None => {
-            let detail = format!("There is no backend type named {backend:?}.");
+            // The name may be a secret: the place that the message comes with shows it if it is not.
+            let detail = "There is no backend type of the name given here.";
             Err(Box::new(at("backend", Diagnostic::error("Invalid backend configuration", detail))))
         }
         Some(schema) => backend_config(backend, &schema, config.get("config").unwrap_or(&Value::null())),
@@ -253,7 +254,7 @@ mod tests {
         };
         let null = Value::null;
         let good = || object("backend", "p".into());
-        assert!(why("nope", null(), null(), null()).await.contains("no backend type named \"nope\""));
+        assert!(why("nope", null(), null(), null()).await.contains("no backend type of the name"));
         assert!(why("local", object("z", null()), null(), null()).await.contains("unexpected attribute \"z\""));
         assert!(why("local", null(), null(), null()).await.contains("attribute \"backend\" is required"));
         assert!(why("local", "x".into(), null(), null()).await.contains("an object is required"));

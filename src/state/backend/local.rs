@@ -221,6 +221,16 @@ impl Backend for Local {
         }
     }
 
+    fn ready(&self, workspace: &str) -> Result<()> {
+        match self.backup_path(&self.write_path(workspace)).filter(|p| p.is_dir()) {
+            None => Ok(()),
+            Some(path) => {
+                let error = io::Error::from(io::ErrorKind::IsADirectory);
+                Err(failure("Failed to back up the state", &path, &error))
+            }
+        }
+    }
+
     async fn write(&self, workspace: &str, snapshot: &Snapshot) -> Result<()> {
         let path = self.write_path(workspace);
         self.back_up(&path)?;
@@ -239,10 +249,11 @@ impl Backend for Local {
         let info = LockInfo { path: path.display().to_string(), ..info.clone() };
         let held = Held { file, id: info.id.clone(), path, info_path };
         let text = serde_json::to_vec(&info).unwrap_or_default();
+        // Whatever is there, of a run that has died, or a pipe that would block for ever, gives way.
+        let _ = std::fs::remove_file(&held.info_path);
         let written = OpenOptions::new()
             .write(true)
-            .create(true)
-            .truncate(true)
+            .create_new(true)
             .mode(0o600)
             .open(&held.info_path)
             .and_then(|mut f| f.write_all(&text));

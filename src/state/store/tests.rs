@@ -1,9 +1,10 @@
 use super::*;
 use crate::addr::{AbsProviderConfig, Module, Provider, ResourceInstance};
-use crate::state::ObjectState;
 use crate::state::backend::local::{Local, LocalSettings};
 use crate::state::backend::save_errored;
 use crate::state::journal::{Change, IntentAction, Record};
+use crate::state::{ObjectState, OutputValue};
+use gpuform_schema::Value;
 use std::path::Path;
 
 fn addr(text: &str) -> ResourceInstance {
@@ -137,6 +138,43 @@ async fn a_state_that_cannot_be_stored_is_recovered_or_pushed_later() {
     assert!(store.state().same_content(&pushed));
     store.close().await.unwrap();
     assert_eq!(names(dir.path()), ["errored.tfstate", "terraform.tfstate"]);
+}
+
+#[tokio::test]
+async fn outputs_that_could_not_be_stored_are_pushed_after_the_journal_gave_the_objects() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut store = open(dir.path()).await;
+    let journal = store.begin().unwrap();
+    create(&journal, "x.a", true).await;
+    let mut state = store.state().clone();
+    set("x.a").apply(&mut state);
+    let output = OutputValue { value: Value::from("v"), sensitive: false };
+    state.outputs.insert("o".into(), output);
+    let errored = store.snapshot(&state).unwrap().unwrap();
+    drop((journal, store));
+
+    let pushed = crate::state::file::read(&errored.bytes, "errored.tfstate").unwrap().unwrap();
+    let mut store = open(dir.path()).await;
+    assert!(store.push(&pushed, false).await.unwrap());
+    assert!(store.state().same_content(&pushed) && store.state().outputs.contains_key("o"));
+    store.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn nothing_begins_with_a_serial_after_which_there_is_none() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut store = open(dir.path()).await;
+    let mut state = store.state().clone();
+    set("x.a").apply(&mut state);
+    store.commit(&state).await.unwrap();
+    store.close().await.unwrap();
+    let path = dir.path().join("terraform.tfstate");
+    let text = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(&path, text.replace("\"serial\": 1", "\"serial\": 18446744073709551615")).unwrap();
+    let mut store = open(dir.path()).await;
+    let e = store.begin().unwrap_err();
+    assert!(e.detail.contains("18446744073709551615"), "{e}");
+    store.close().await.unwrap();
 }
 
 #[tokio::test]

@@ -235,6 +235,12 @@ async fn what_cannot_be_written_leaves_the_old_state() {
     assert!(d.detail.contains("gpuform state push") && d.detail.contains("errored.tfstate"), "{d}");
     assert_eq!(output(&dir.path().join("errored.tfstate")).as_deref(), Some("b"));
 
+    // A folder in the way of the backup is found before anything is done.
+    assert!(run.ready("default").is_ok());
+    std::fs::create_dir(dir.path().join("terraform.tfstate.backup")).unwrap();
+    let e = local(dir.path()).ready("default").unwrap_err();
+    assert!(e.summary == "Failed to back up the state" && e.detail.contains("terraform.tfstate.backup"), "{e}");
+
     let nowhere = local(&dir.path().join("file"));
     assert!(nowhere.write("default", &next).await.unwrap_err().detail.contains("is a file, not a folder"));
     let e: Failure = nowhere.try_lock("default", &info()).await.unwrap_err().into();
