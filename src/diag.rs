@@ -24,6 +24,11 @@ impl Range {
         Range { file, start: start as u32, end: end as u32 }
     }
 
+    /// Whether another range lies within this one.
+    pub fn contains(self, other: Range) -> bool {
+        self.file == other.file && self.start <= other.start && other.end <= self.end
+    }
+
     /// The smallest range that covers both (of the same file; otherwise `self`).
     pub fn to(self, other: Range) -> Range {
         if self.file != other.file {

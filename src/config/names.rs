@@ -231,13 +231,15 @@ fn about_existence(d: &Diagnostic) -> bool {
 
 impl Resolution<'_> {
     fn expr(&mut self, expr: &mut Expr, allowed: Allowed) {
-        resolve::resolve(expr, self.names, allowed, self.problems);
+        let mut found = Diagnostics::new();
+        resolve::resolve(expr, self.names, allowed, &mut found);
+        self.problems.extend(resolve::told(found));
     }
 
     fn conditions(&mut self, conditions: &mut [Condition], allowed: Allowed) {
         for c in conditions {
-            self.expr(&mut c.condition, allowed);
-            self.expr(&mut c.error_message, allowed);
+            resolve::resolve(&mut c.condition, self.names, allowed, self.problems);
+            resolve::resolve(&mut c.error_message, self.names, allowed, self.problems);
             self.unknown_roots(c);
         }
     }

@@ -119,7 +119,7 @@ impl ProviderFunctions for PoolFunctions {
                 format!("\"{}\" is not the name of a provider function.", call.name),
             );
         };
-        let Some(required) = module.required_providers.get(local) else {
+        let Some(required) = module.required_providers.get(local).filter(|r| r.range.is_some()) else {
             let detail = format!("The provider \"{local}\" is not among the required_providers of this module.");
             return fail("Unknown provider function", detail);
         };

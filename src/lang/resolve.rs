@@ -7,7 +7,7 @@ use super::syntax::{
     Call, Expr, ExprKind, ObjectItem, ResourceRef, Slot, Step, StepKind, Target, TemplatePart, Traversal,
 };
 use crate::addr::{Mode, Resource};
-use crate::diag::{Diagnostics, Range};
+use crate::diag::{Diagnostic, Diagnostics, Range};
 use gpuform_schema::{Str, Type, Value};
 
 /// The objects that a module declares.
@@ -66,6 +66,32 @@ pub struct Allowed<'a> {
 pub fn resolve(expr: &mut Expr, symbols: &dyn Symbols, allowed: Allowed, diags: &mut Diagnostics) {
     let scoped = allowed.scoped.to_vec();
     Resolver { symbols, allowed, scoped, diags }.expr(expr);
+}
+
+/// What is told of all that is wrong with the names of one expression, or of a body that is evaluated as a whole. Names that
+/// only have no value here are noticed by evaluating, which is not tried where a reference to an object means nothing.
+pub fn told(found: Diagnostics) -> Diagnostics {
+    let malformed = |d: &Diagnostic| matches!(&*d.summary, "Invalid reference" | "Reserved symbol name");
+    if found.iter().all(|d| has_no_value(d) || malformed(d)) {
+        return found;
+    }
+    found.into_iter().filter(|d| !has_no_value(d)).collect()
+}
+
+/// Whether a problem is that a well-formed name has no value where it stands.
+pub fn has_no_value(d: &Diagnostic) -> bool {
+    const SUMMARIES: [&str; 9] = [
+        "Reference to undeclared input variable",
+        "Reference to undeclared local value",
+        "Invalid \"path\" attribute",
+        "Invalid \"terraform\" attribute",
+        "Invalid \"count\" attribute",
+        "Invalid \"each\" attribute",
+        "Reference to \"count\" in non-counted context",
+        "Reference to \"each\" in context without for_each",
+        "each.value cannot be used in this context",
+    ];
+    SUMMARIES.contains(&&*d.summary)
 }
 
 /// Resolves one static reference, such as an entry of `depends_on`.

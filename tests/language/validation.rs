@@ -547,3 +547,39 @@ fn two_imports_of_one_instance_name_its_resource() {
     let found = validated(&format!("resource \"terraform_data\" \"a\" {{\n  count = 1\n}}\n{import}{import}"));
     assert_eq!(found, ["error main.tf:9,8-27 Duplicate import configuration for \"terraform_data.a\""]);
 }
+
+#[test]
+fn names_without_a_value_are_told_where_the_objects_referred_to_exist() {
+    // A body or expression is evaluated only where the objects that it refers to are there.
+    let found = validated(
+        r#"
+resource "terraform_data" "b" {}
+resource "terraform_data" "a" {
+  input            = var.nope
+  triggers_replace = terraform_data.nope.id
+}
+output "o" {
+  value = [var.nope, each.key, terraform_data.b.nope]
+}
+locals {
+  a = [local.nope, module.nope]
+  b = var.nope
+}
+"#,
+    );
+    let expected = [
+        "error main.tf:4,22-41 Reference to undeclared resource",
+        "error main.tf:7,48-53 Unsupported attribute",
+        "error main.tf:10,20-31 Reference to undeclared module",
+        "error main.tf:11,7-15 Reference to undeclared input variable",
+    ];
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn functions_of_providers_need_a_written_requirement() {
+    let found = validated(
+        "resource \"terraform_data\" \"a\" {}\noutput \"o\" {\n  value = provider::terraform::encode_expr(1)\n}\n",
+    );
+    assert_eq!(found, ["error main.tf:3,11-43 Unknown provider function"]);
+}

@@ -15,7 +15,7 @@ use crate::engine::provision;
 use crate::engine::stored::TypeInfo;
 use crate::hash::{HashMap, HashSet};
 use crate::lang::decode::{Decoder, Layout};
-use crate::lang::resolve::Allowed;
+use crate::lang::resolve::{Allowed, has_no_value};
 use crate::lang::syntax::{Body, Expr, Slot};
 use crate::plugin::Provider;
 use gpuform_schema::Str;
@@ -259,7 +259,7 @@ impl Builder<'_> {
         let Program { modules, providers, .. } = &self.program;
         let references = References { modules, providers, running };
         let mut seen = HashSet::default();
-        let mut found = Vec::new();
+        let mut found = references::Found::default();
         let mut in_bodies = Vec::new();
         for (m, meta) in modules.iter().enumerate() {
             for (slot, resource) in meta.resources.iter().enumerate() {
@@ -287,10 +287,16 @@ impl Builder<'_> {
         for (m, slot, wrong, wrong_names) in in_bodies {
             let meta = &mut self.program.modules[m].resources[slot];
             meta.wrong_names |= wrong_names;
-            meta.problems = Arc::new(meta.problems.iter().cloned().chain(wrong).collect());
+            let problems = meta.problems.iter().filter(|d| !wrong_names || !has_no_value(d));
+            meta.problems = Arc::new(problems.cloned().chain(wrong).collect());
         }
-        if !found.is_empty() {
-            self.program.problems.extend(found);
+        let references::Found { wrong, not_evaluated } = found;
+        if !wrong.is_empty() {
+            let noticed = |d: &Diagnostic| {
+                !has_no_value(d) || !not_evaluated.iter().any(|e| d.subject.is_some_and(|at| e.contains(at)))
+            };
+            self.program.problems.retain(noticed);
+            self.program.problems.extend(wrong);
             self.program.problems.sort_by_key(|d| d.subject.map(|r| (r.file.0, r.start)));
         }
     }
@@ -449,7 +455,7 @@ fn refs(p: &Program, m: ModuleId, e: &Expr, own: bool, add: &mut impl FnMut(Node
 }
 
 /// Checks the references of a module outside of its resource bodies.
-fn module_references(references: &References, m: ModuleId, module: &model::Module, found: &mut Vec<Diagnostic>) {
+fn module_references(references: &References, m: ModuleId, module: &model::Module, found: &mut references::Found) {
     for local in module.locals.values() {
         references.in_expr(m, &local.expr, found);
     }

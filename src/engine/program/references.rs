@@ -21,6 +21,14 @@ pub(super) struct References<'a> {
     pub running: &'a BTreeMap<addr::Provider, Arc<dyn Provider>>,
 }
 
+/// What is wrong with references outside of the bodies of resources.
+#[derive(Default)]
+pub(super) struct Found {
+    pub wrong: Vec<Diagnostic>,
+    /// Expressions that are not evaluated for it: that names in them have no value is not noticed.
+    pub not_evaluated: Vec<Range>,
+}
+
 impl References<'_> {
     fn schema(&self, m: ModuleId, slot: Slot) -> Option<Arc<Schema>> {
         let meta = self.modules.get(m)?;
@@ -52,17 +60,21 @@ impl References<'_> {
     }
 
     /// What is wrong with the references in an expression.
-    pub fn in_expr(&self, m: ModuleId, e: &Expr, found: &mut Vec<Diagnostic>) {
-        e.visit_traversals(&mut |t| found.extend(self.check(m, t)));
+    pub fn in_expr(&self, m: ModuleId, e: &Expr, found: &mut Found) {
+        let before = found.wrong.len();
+        e.visit_traversals(&mut |t| found.wrong.extend(self.check(m, t)));
+        if found.wrong.len() > before {
+            found.not_evaluated.push(e.range);
+        }
     }
 
     /// The same for a condition, in which a wrong name leaves its first part without a meaning.
-    pub fn in_condition(&self, m: ModuleId, c: &Condition, found: &mut Vec<Diagnostic>) {
+    pub fn in_condition(&self, m: ModuleId, c: &Condition, found: &mut Found) {
         let (mut right, mut wrong) = (Vec::new(), Vec::new());
         for e in [&c.condition, &c.error_message] {
             e.visit_traversals(&mut |t| match self.check(m, t) {
                 Some(d) => {
-                    found.push(d);
+                    found.wrong.push(d);
                     wrong.push((t.root.clone(), t.root_range));
                 }
                 None if t.target != Target::Unresolved => right.push(t.root.clone()),
@@ -71,7 +83,7 @@ impl References<'_> {
         }
         for (root, at) in wrong.into_iter().filter(|(root, _)| !right.contains(root)) {
             let detail = format!("There is nothing called \"{root}\" here.");
-            found.push(Diagnostic::error("Unknown variable", detail).at(at));
+            found.wrong.push(Diagnostic::error("Unknown variable", detail).at(at));
         }
     }
 }

@@ -4,7 +4,7 @@ use super::layout::{BlockSlot, Layout, Slot};
 use super::{AttributeDecoder, BlockDecoder, BlocksDecoder, Decoder, Dependence, Dynamic, Item, labelled};
 use crate::diag::{Diagnostic, Diagnostics, Range};
 use crate::lang::body::{BodySchema, Content};
-use crate::lang::resolve::{Allowed, Symbols, resolve};
+use crate::lang::resolve::{Allowed, Symbols, resolve, told};
 use crate::lang::suggest::did_you_mean;
 use crate::lang::syntax::{Block, Body, Expr, ExprKind, Target};
 use crate::lang::visit::Met;
@@ -29,7 +29,7 @@ impl Decoder {
             Compiler { symbols, allowed, diags: &mut shape, names: &mut names, iterators }.block(body.clone(), layout);
         // A body with names that mean nothing is not looked at further.
         let wrong_names = names.has_errors();
-        diags.extend(names);
+        diags.extend(told(names));
         diags.extend(shape.into_iter().filter(|d| !wrong_names || !d.is_error()));
         let mut decoder = Decoder { root, dependence: Dependence::Constant, wrong_names };
         let mut dependence = Dependence::Constant;
