@@ -178,6 +178,8 @@ pub enum Kind {
     Condition,
     /// A failed `assert` of a test.
     TestAssertion,
+    /// A failure that the configuration says to go on after. Streams have another message for it.
+    Tolerated,
 }
 
 impl Diagnostic {

@@ -249,6 +249,9 @@ impl Operation<'_> {
         let session = self.session(p.parallelism);
         let (plan, diags) = engine::plan(&session, &self.project.config, store.state(), &self.options(p)).await;
         let Some(plan) = plan.filter(|_| !self.cx.stop.is_cancelled()) else { return self.fail(diags) };
+        if diags.has_errors() && !plan.has_changes() {
+            return self.fail(diags);
+        }
         if kind != Kind::Refresh {
             self.view.plan(&plan, &self.project.config, Next::Apply);
         } else if store.state().is_empty() {

@@ -229,10 +229,8 @@ pub(crate) fn parse_text(
     }
     let file = sources.add(label, text);
     match parse::parse_expression(text, file, 0) {
-        Ok(e) => {
-            let range = e.range;
-            given(&e, diags).map(|v| (v, Some(range)))
-        }
+        // What does not fit is told at the declaration: the text has no place that could be opened.
+        Ok(e) => given(&e, diags).map(|v| (v, None)),
         Err(d) => {
             diags.extend(d);
             None

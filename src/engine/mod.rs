@@ -515,13 +515,14 @@ fn output_changes(walk: &Walk, state: &State, mode: PlanMode) -> BTreeMap<Str, O
                 None => continue,
             }
         };
-        let same = stored.map_or(after.is_null(), |s| s.value == after);
+        let same = stored.map_or(after.is_null(), |s| s.value == after && s.sensitive == o.sensitive);
         // What was secret is not shown when it ceases to be one.
         let sensitive = o.sensitive || stored.is_some_and(|s| s.sensitive);
         let action = match (stored, same) {
             (_, true) => Action::NoOp,
             (None, _) => Action::Create,
-            (Some(_), _) if after.is_null() => Action::Delete,
+            (Some(_), _) if mode == PlanMode::Destroy => Action::Delete,
+            // Also to null: the output is declared still.
             (Some(_), _) => Action::Update,
         };
         let after = if sensitive { after.with_marks(Marks::SENSITIVE) } else { after };
@@ -633,6 +634,10 @@ pub async fn apply_evaluated(
     }
     store_outputs(&walk, &plan, &mut state);
     state.check_results = walk.checks.results();
+    // A plan has the messages in the order of the assertions, a state in that of the alphabet.
+    for object in state.check_results.iter_mut().flat_map(|r| &mut r.objects) {
+        object.failure_messages.sort();
+    }
     (Applied { state, counts, diagnostics: diags }, Some(Evaluated(walk)))
 }
 

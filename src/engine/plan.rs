@@ -224,7 +224,9 @@ impl Plan {
         }
         for (name, o) in self.outputs.iter().filter(|(_, o)| matches!(o.action, Action::Create | Action::Update)) {
             let value = o.after.unmark_deep(&mut Marks::default());
-            if value.is_wholly_known() && !value.is_null() {
+            if value.is_null() {
+                outputs.remove(name);
+            } else if value.is_wholly_known() {
                 outputs.insert(name.clone(), OutputValue { value, sensitive: o.sensitive });
             }
         }

@@ -8,7 +8,7 @@ mod ssh;
 
 use crate::addr::ResourceInstance;
 use crate::config::model::Provisioner;
-use crate::diag::{Diagnostic, Diagnostics, Severity};
+use crate::diag::{Diagnostic, Diagnostics, Kind, Severity};
 use crate::engine::events::Event;
 use crate::engine::program::ProvisionerProgram;
 use crate::engine::runtime::{ModuleRun, Repeat};
@@ -39,7 +39,7 @@ pub async fn run(
             Err(mut diags) => {
                 walk.events.event(Event::ProvisionerErrored { addr, provisioner: &p.ty });
                 if p.on_failure_continue {
-                    diags.iter_mut().for_each(|d| d.severity = Severity::Warning);
+                    diags.iter_mut().for_each(|d| (d.severity, d.kind) = (Severity::Warning, Kind::Tolerated));
                 }
                 walk.report_all(crate::engine::instance::about(diags, addr));
                 if !p.on_failure_continue {

@@ -25,7 +25,11 @@ impl Traversal {
     /// The text of the reference and of everything around it that it is a part of, the longest first: `a.b[0].c`,
     /// `a.b[0]`, `a.b`. Steps from the first key on that is not a constant are left out.
     pub fn prefixes(&self) -> Vec<String> {
-        let Some(subject) = self.subject_len() else { return Vec::new() };
+        let Some(mut subject) = self.subject_len() else { return Vec::new() };
+        if &*self.root == "module" && subject == 2 && self.steps.len() == 2 {
+            // An instance of a module as a whole is a part of the module.
+            subject = 1;
+        }
         let mut text = self.root.to_string();
         let mut all = Vec::new();
         if subject == 0 {
@@ -91,6 +95,7 @@ mod tests {
             [r#"t.n["a"].ports[0]"#, r#"t.n["a"].ports"#, r#"t.n["a"]"#, "t.n",]
         );
         assert_eq!(prefixes(r#"module.m["k"].out"#), [r#"module.m["k"].out"#, r#"module.m["k"]"#]);
+        assert_eq!(prefixes("module.m[1]"), ["module.m[1]", "module.m"]);
     }
 
     #[test]

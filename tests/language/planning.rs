@@ -458,3 +458,97 @@ fn outputs_that_change() {
     shows(&plan, "Changes to Outputs:\n~ o = {\n~ a = 1 -> \"2\"\n# (1 unchanged attribute hidden)\n}");
     assert_eq!(work.run(&["plan", "-detailed-exitcode", "-var=v=2"]).status.code(), Some(2));
 }
+
+#[test]
+fn an_output_that_becomes_null_or_secret_is_updated() {
+    let config = |sensitive: bool| {
+        format!(
+            "variable \"v\" {{\n  default = 1\n}}\noutput \"p\" {{\n  value = var.v == 1 ? [] : null\n}}\noutput \"q\" {{\n  value     = \
+             \"q\"\n  sensitive = {sensitive}\n}}\n"
+        )
+    };
+    let work = folder(&config(false));
+    apply(&work, &[]);
+    work.write("main.tf", &config(true));
+    let plan = work.ok(&["plan", "-no-color", "-var=v=2", "-out=saved"]);
+    shows(&plan, "Changes to Outputs:\n- p = [] -> null\n~ q = (sensitive value)");
+    let plan: serde_json::Value = serde_json::from_str(&work.ok(&["show", "-json", "saved"])).unwrap();
+    for name in ["p", "q"] {
+        assert_eq!(plan["output_changes"][name]["actions"], json!(["update"]), "{name}");
+    }
+    assert_eq!(plan["planned_values"]["outputs"]["p"]["type"], "dynamic");
+    assert_eq!(plan["prior_state"]["values"]["outputs"].get("p"), None);
+}
+
+#[test]
+fn what_was_read_of_a_deferred_data_source_is_not_in_the_prior_state() {
+    let work = folder(
+        r#"
+resource "terraform_data" "p" {
+  input = "s.json"
+}
+data "terraform_remote_state" "s" {
+  backend = "local"
+  config  = { path = terraform_data.p.output }
+}
+-- s.json --
+{ "version": 4, "outputs": {}, "resources": [] }
+"#,
+    );
+    apply(&work, &[]);
+    assert_eq!(work.ok(&["state", "list"]), "data.terraform_remote_state.s\nterraform_data.p\n");
+    work.ok(&["plan", "-replace=terraform_data.p", "-out=saved"]);
+    let plan: serde_json::Value = serde_json::from_str(&work.ok(&["show", "-json", "saved"])).unwrap();
+    let prior = plan["prior_state"]["values"]["root_module"]["resources"].as_array().unwrap();
+    assert_eq!(prior.iter().map(|r| &r["address"]).collect::<Vec<_>>(), ["terraform_data.p"]);
+}
+
+/// The types of the messages of a command with `-json`, and what they are about.
+fn stream(work: &crate::demo::Work, args: &[&str]) -> Vec<String> {
+    let out = String::from_utf8(work.run(args).stdout).unwrap();
+    let message = |line: &str| {
+        let m: serde_json::Value = serde_json::from_str(line).unwrap();
+        format!("{} {}", m["type"].as_str().unwrap(), m["@message"].as_str().unwrap())
+    };
+    out.lines().skip(1).map(message).collect()
+}
+
+#[test]
+fn an_apply_whose_plan_fails_with_nothing_planned_has_no_summary() {
+    let precondition = "precondition {\n      condition     = var.v == 1\n      error_message = \"No.\"\n    }";
+    let resource = format!("resource \"terraform_data\" \"a\" {{\n  lifecycle {{\n    {precondition}\n  }}\n}}\n");
+    let work = folder(&format!("variable \"v\" {{\n  default = 2\n}}\n{resource}"));
+    assert_eq!(stream(&work, &["apply", "-auto-approve", "-json"]), ["diagnostic Error: Resource precondition failed"]);
+}
+
+#[test]
+fn moves_without_changes_are_not_announced_when_a_saved_plan_is_applied() {
+    let work = folder("resource \"terraform_data\" \"a\" {}\n");
+    apply(&work, &[]);
+    work.write(
+        "main.tf",
+        "resource \"terraform_data\" \"b\" {}\nmoved {\n  from = terraform_data.a\n  to   = terraform_data.b\n}\n",
+    );
+    let planned = stream(&work, &["plan", "-json", "-out=saved"]);
+    assert!(planned.iter().any(|m| m == "planned_change terraform_data.b: Plan to move"), "{planned:?}");
+    let applied = stream(&work, &["apply", "-json", "saved"]);
+    assert!(!applied.iter().any(|m| m.starts_with("planned_change")), "{applied:?}");
+}
+
+#[test]
+fn a_tolerated_failure_of_a_provisioner_is_no_diagnostic_of_a_stream() {
+    let work = folder(
+        "resource \"terraform_data\" \"a\" {\n  provisioner \"local-exec\" {\n    command    = \"exit 1\"\n    on_failure = \
+         continue\n  }\n}\n",
+    );
+    let said = stream(&work, &["apply", "-auto-approve", "-json"]);
+    assert!(said.iter().any(|m| m.starts_with("provision_errored")), "{said:?}");
+    assert!(!said.iter().any(|m| m.starts_with("diagnostic")), "{said:?}");
+}
+
+#[test]
+fn values_of_variables_that_do_not_fit_are_told_at_the_declaration() {
+    let work = folder("variable \"l\" {\n  type    = list(number)\n  default = []\n}\n");
+    let expected = ["error main.tf:1,1-13 Invalid value for input variable"];
+    assert_eq!(problems(&work, &["plan", "-json", "-var=l=[\"a\"]"]), expected);
+}

@@ -219,13 +219,7 @@ resource "terraform_data" "in" {
     ];
     work.write("main.tf", &blocks.concat());
     let failed = problems(&work, &["apply", "-auto-approve", "-json"]);
-    assert_eq!(
-        failed,
-        [
-            "warning main.tf:17,28-29 local-exec provisioner error",
-            "error main.tf:29,28-29 local-exec provisioner error"
-        ]
-    );
+    assert_eq!(failed, ["error main.tf:29,28-29 local-exec provisioner error"]);
     let mut out: Vec<String> = work.read("out").lines().map(str::to_owned).collect();
     let two: Vec<&String> = out.iter().filter(|l| l.starts_with("two")).collect();
     assert_eq!(two, ["two 1", "two 2"]);

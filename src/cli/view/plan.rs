@@ -303,6 +303,7 @@ fn outputs(changes: &[(&str, &OutputChange)], paint: Paint, out: &mut String) {
         let mark = match o.action {
             Action::Create => Mark::Add,
             Action::Delete => Mark::Remove,
+            _ if o.after.unmark().0.is_null() => Mark::Remove,
             _ => Mark::Change,
         };
         let label = format!("{} = ", padded(name, width));

@@ -367,12 +367,12 @@ fn provision(ty: &str, text: &str, addr: &ResourceInstance, provisioner: &str, o
 
 impl OperationView for Stream {
     fn diagnostics(&self, diags: &Diagnostics) {
-        diags.iter().for_each(|d| diagnostic(d, &self.sources));
+        diags.iter().filter(|d| d.kind != crate::diag::Kind::Tolerated).for_each(|d| diagnostic(d, &self.sources));
     }
 
     fn plan(&self, plan: &Plan, _: &Config, _: Next<'_>) {
         json::drift(plan).into_iter().for_each(drift);
-        self.changes(plan);
+        plan.changes.iter().for_each(|c| planned_change(c));
         let counts = plan.counts();
         let import = if counts.import > 0 { format!("{} to import, ", counts.import) } else { String::new() };
         let text =
@@ -393,7 +393,7 @@ impl OperationView for Stream {
     }
 
     fn changes(&self, plan: &Plan) {
-        plan.changes.iter().for_each(|c| planned_change(c));
+        plan.changes.iter().filter(|c| c.action != Action::NoOp).for_each(|c| planned_change(c));
     }
 
     fn waiting_for_lock(&self) {

@@ -46,6 +46,8 @@ impl Planner {
                 };
                 let change = self.planned_read(&i, reason, after.clone());
                 self.add_change(walk, Some((i.module, i.slot)), change);
+                // What was read earlier is not what it will be.
+                self.work().state.remove_instance(&i.addr);
             }
             return Some(after);
         }
