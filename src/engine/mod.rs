@@ -357,7 +357,7 @@ pub async fn plan_evaluated(
         // Whatever else went wrong may only follow from these.
         return (None, wrong);
     }
-    let outputs = output_changes(&walk, &previous_state, options.mode);
+    let outputs = output_changes(&walk, &previous_state, options.mode, complete);
     if session.stop.is_cancelled() {
         walk.report(Diagnostic::error("Execution halted", "Planning was interrupted. Nothing was changed."));
     }
@@ -490,7 +490,7 @@ pub async fn import(
     }
 }
 
-fn output_changes(walk: &Walk, state: &State, mode: PlanMode) -> BTreeMap<Str, OutputChange> {
+fn output_changes(walk: &Walk, state: &State, mode: PlanMode, complete: bool) -> BTreeMap<Str, OutputChange> {
     let module = walk.program().modules[0].module();
     let root = walk.runtime.root();
     let mut changes = BTreeMap::new();
@@ -528,7 +528,9 @@ fn output_changes(walk: &Walk, state: &State, mode: PlanMode) -> BTreeMap<Str, O
         let after = if sensitive { after.with_marks(Marks::SENSITIVE) } else { after };
         changes.insert(name.clone(), OutputChange { action, before, after, sensitive });
     }
-    for (name, stored) in state.outputs.iter().filter(|(n, _)| !module.outputs.contains_key(*n)) {
+    // Outputs that are no longer declared go with a complete plan only.
+    let undeclared = state.outputs.iter().filter(|(n, _)| complete && !module.outputs.contains_key(*n));
+    for (name, stored) in undeclared {
         changes.insert(
             name.clone(),
             OutputChange {

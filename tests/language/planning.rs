@@ -552,3 +552,41 @@ fn values_of_variables_that_do_not_fit_are_told_at_the_declaration() {
     let expected = ["error main.tf:1,1-13 Invalid value for input variable"];
     assert_eq!(problems(&work, &["plan", "-json", "-var=l=[\"a\"]"]), expected);
 }
+
+#[test]
+fn a_plan_that_a_postcondition_ends_shows_what_it_was_about() {
+    let work = folder(
+        r#"
+resource "terraform_data" "a" {
+  input = 2
+  lifecycle {
+    postcondition {
+      condition     = self.input == 1
+      error_message = "Not one."
+    }
+  }
+}
+resource "terraform_data" "b" {
+  input = terraform_data.a.input
+}
+"#,
+    );
+    assert_eq!(
+        stream(&work, &["plan", "-json"]),
+        [
+            "planned_change terraform_data.a: Plan to create",
+            "change_summary Plan: 1 to add, 0 to change, 0 to destroy.",
+            "diagnostic Error: Resource postcondition failed",
+        ]
+    );
+}
+
+#[test]
+fn outputs_that_are_no_longer_declared_stay_with_a_targeted_plan() {
+    let work = folder("resource \"terraform_data\" \"a\" {}\noutput \"gone\" {\n  value = 1\n}\n");
+    apply(&work, &[]);
+    work.write("main.tf", "resource \"terraform_data\" \"a\" {}\n");
+    work.ok(&["apply", "-auto-approve", "-target=terraform_data.a"]);
+    assert_eq!(work.ok(&["output", "-raw", "gone"]), "1");
+    assert_eq!(outputs(&work), json!({}));
+}

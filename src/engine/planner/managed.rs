@@ -170,14 +170,20 @@ impl Planner {
             return None;
         }
         let with_self = scope().with_self(change.after.clone());
-        walk.conditions(
+        let held = walk.conditions(
             &lifecycle.postconditions,
             &with_self,
             &subject,
             "Resource postcondition failed",
             i.block.header_range,
-        )
-        .then_some(change)
+        );
+        drop(with_self);
+        if !held {
+            // What would be done is shown beside the error; nothing that needs the object is planned.
+            self.add_change(walk, Some((i.module, i.slot)), change);
+            return None;
+        }
+        Some(change)
     }
 
     /// Whether something named in `replace_triggered_by` will change.
