@@ -180,6 +180,9 @@ pub enum Kind {
     TestAssertion,
     /// A failure that the configuration says to go on after. Streams have another message for it.
     Tolerated,
+    /// It is about a name that is not written, as after `var` alone, and follows from another error: told in JSON only,
+    /// with an empty place.
+    MissingName,
 }
 
 impl Diagnostic {

@@ -3,7 +3,7 @@
 
 use super::model::{Condition, Module, Repetition};
 use crate::addr::Resource;
-use crate::diag::{Diagnostic, Diagnostics};
+use crate::diag::{Diagnostic, Diagnostics, Kind};
 use crate::hash::IndexMap;
 use crate::lang::resolve::{self, Allowed, Declared, Keys, Symbols};
 use crate::lang::syntax::{Expr, Slot, StepKind, Target, Traversal};
@@ -147,7 +147,9 @@ pub(super) fn resolve(module: &mut Module, problems: &mut Diagnostics) {
     let mut r = Resolution { names: &names, problems };
     let none = Allowed::default();
     for (_, v) in &mut module.variables {
-        r.conditions(&mut v.validations, none);
+        let mut found = Diagnostics::new();
+        Resolution { names: &names, problems: &mut found }.lone_conditions(&mut v.validations, none);
+        r.problems.extend(found.into_iter().filter(|d| d.kind != Kind::MissingName));
     }
     for (slot, (name, local)) in module.locals.iter_mut().enumerate() {
         r.expr(&mut local.expr, none);
@@ -206,7 +208,7 @@ pub(super) fn resolve(module: &mut Module, problems: &mut Diagnostics) {
         }
     }
     for (name, check) in &mut module.checks {
-        r.conditions(&mut check.asserts, Allowed { check: Some(name), ..none });
+        r.lone_conditions(&mut check.asserts, Allowed { check: Some(name), ..none });
     }
 }
 
@@ -244,6 +246,14 @@ impl Resolution<'_> {
         }
     }
 
+    /// Conditions of variables and checks, which are not evaluated where a name in them is wrong.
+    fn lone_conditions(&mut self, conditions: &mut [Condition], allowed: Allowed) {
+        for c in conditions {
+            self.expr(&mut c.condition, allowed);
+            self.expr(&mut c.error_message, allowed);
+        }
+    }
+
     /// Conditions are evaluated also where a name in them is wrong. Then the first part of the name has no meaning
     /// either, unless another name with the same first part is right.
     fn unknown_roots(&mut self, c: &Condition) {
@@ -266,7 +276,7 @@ impl Resolution<'_> {
     fn trigger(&mut self, expr: &mut Expr) {
         let mut found = Diagnostics::new();
         resolve::resolve(expr, self.names, EVERYTHING, &mut found);
-        self.problems.extend(found.into_iter().filter(|d| !about_existence(d)));
+        self.problems.extend(found.into_iter().filter(|d| !about_existence(d) && d.kind != Kind::MissingName));
     }
 
     /// Dependencies are whole objects. Of those that do not exist the first is told, if nothing else is wrong.
@@ -275,6 +285,7 @@ impl Resolution<'_> {
         for t in list {
             let mut found = Diagnostics::new();
             resolve::resolve_traversal(t, self.names, EVERYTHING, &mut found);
+            let found: Diagnostics = found.into_iter().filter(|d| d.kind != Kind::MissingName).collect();
             let instance = usize::from(t.consumed);
             let whole = match (&t.target, t.steps.get(instance).map(|s| &s.kind)) {
                 (Target::Resource(_), Some(StepKind::Index(_) | StepKind::LegacyIndex(_))) => instance + 1,

@@ -252,7 +252,10 @@ fn conforms(ty: &Type, open: &Type) -> bool {
 
 /// Whether an unknown value may turn out to be a given known one that is not null.
 fn may_become(ty: &Type, known: &Refinement, value: &Value) -> bool {
-    let fits_type = ty.has_dynamic() || convert::has_type(value, ty) || value.ty().has_dynamic();
+    let fits_type = convert::has_type(value, ty) || {
+        let of_value = value.ty();
+        (ty.has_dynamic() || of_value.has_dynamic()) && (conforms(ty, &of_value) || conforms(&of_value, ty))
+    };
     let fits = match value {
         Value::String(s) => known.prefix.as_ref().is_none_or(|p| s.starts_with(&**p)),
         Value::Number(n) => {

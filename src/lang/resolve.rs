@@ -7,7 +7,7 @@ use super::syntax::{
     Call, Expr, ExprKind, ObjectItem, ResourceRef, Slot, Step, StepKind, Target, TemplatePart, Traversal,
 };
 use crate::addr::{Mode, Resource};
-use crate::diag::{Diagnostic, Diagnostics, Range};
+use crate::diag::{Diagnostic, Diagnostics, Kind, Range};
 use gpuform_schema::{Str, Type, Value};
 
 /// The objects that a module declares.
@@ -330,14 +330,30 @@ impl Resolver<'_, '_> {
             Some(step) => {
                 let detail = format!("\"{0}\" is followed by a dot and a name, as in {0}.NAME.", t.root);
                 self.diags.error("Invalid reference", detail, step.range);
+                self.nameless(t, step.range);
                 None
             }
             None => {
                 let detail = format!("\"{0}\" alone has no value. A name must follow, as in {0}.NAME.", t.root);
                 self.diags.error("Invalid reference", detail, t.root_range);
+                self.nameless(t, t.root_range);
                 None
             }
         }
+    }
+
+    /// What Terraform says in addition where the name after a root is missing.
+    fn nameless(&mut self, t: &Traversal, at: Range) {
+        let root = &*t.root;
+        let summary = match root {
+            "var" => "Reference to undeclared input variable".to_owned(),
+            "local" => "Reference to undeclared local value".to_owned(),
+            "path" | "terraform" | "count" | "each" => format!("Invalid \"{root}\" attribute"),
+            _ => return,
+        };
+        let mut d = Diagnostic::error(summary, format!("The name after \"{root}\" is missing.")).at(at);
+        d.kind = Kind::MissingName;
+        self.diags.push(d);
     }
 
     fn each(&mut self, t: &Traversal) -> Option<(Target, u8)> {
@@ -404,8 +420,12 @@ impl Resolver<'_, '_> {
     }
 
     fn no_resource(&mut self, t: &Traversal, prefixed: bool) -> Option<(Target, u8)> {
-        let wrong_step = t.steps.iter().take(2).find(|s| !matches!(s.kind, StepKind::Attr(_)));
-        let at = wrong_step.map_or(t.range(), |s| s.range);
+        let wrong = t.steps.iter().take(2).enumerate().find(|(_, s)| !matches!(s.kind, StepKind::Attr(_)));
+        let at = match wrong {
+            Some((0, step)) if prefixed => t.root_range.to(step.range),
+            Some((_, step)) => step.range,
+            None => t.range(),
+        };
         let detail = if prefixed {
             format!("\"{0}\" is followed by a type and a name, as in {0}.TYPE.NAME.", t.root)
         } else {

@@ -107,7 +107,11 @@ fn set_aside(stage: &str, answer: &Answer, facts: &mut [Facts]) -> Vec<usize> {
         .into();
         rejected.push(i);
     };
-    for error in answer.errors() {
+    // The order in which several errors of an expression are told does not matter.
+    let mut errors = answer.errors();
+    let order = |e: &Value| (e["range"]["start"]["byte"].as_u64(), e["summary"].to_string());
+    errors.sort_by_cached_key(order);
+    for error in errors {
         let at = |end: &str| format!("{}:{}", error["range"][end]["line"], error["range"][end]["column"]);
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         reject(&text(&error["range"]["filename"]), format!("{}-{}", at("start"), at("end")), &text(&error["summary"]));

@@ -78,8 +78,10 @@ fn consolidated(diags: &Diagnostics) -> Vec<Diagnostic> {
     out
 }
 
-/// Warnings first, then errors, each by their places; those without a place come before the others.
+/// Warnings first, then errors, each by their places; those without a place come before the others. What is not written
+/// anywhere follows from another mistake, which is enough.
 fn in_order(mut diags: Vec<Diagnostic>, sources: &Sources) -> Vec<Diagnostic> {
+    diags.retain(|d| d.kind != Kind::MissingName);
     diags.sort_by_cached_key(|d| {
         let place = d.subject.map(|at| (sources.get(at.file).map(|f| f.name.clone()), at.start));
         (d.severity == Severity::Error, place)

@@ -475,10 +475,10 @@ fn module_references(references: &References, m: ModuleId, module: &model::Modul
         l.preconditions.iter().chain(&l.postconditions).for_each(|c| references.in_condition(m, c, found));
     }
     for variable in module.variables.values() {
-        variable.validations.iter().for_each(|c| references.in_condition(m, c, found));
+        variable.validations.iter().for_each(|c| references.in_lone_condition(m, c, found));
     }
     for check in module.checks.values() {
-        check.asserts.iter().for_each(|c| references.in_condition(m, c, found));
+        check.asserts.iter().for_each(|c| references.in_lone_condition(m, c, found));
     }
 }
 

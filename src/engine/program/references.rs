@@ -68,7 +68,12 @@ impl References<'_> {
         }
     }
 
-    /// The same for a condition, in which a wrong name leaves its first part without a meaning.
+    /// The same for a condition of a variable or a check.
+    pub fn in_lone_condition(&self, m: ModuleId, c: &Condition, found: &mut Found) {
+        [&c.condition, &c.error_message].into_iter().for_each(|e| self.in_expr(m, e, found));
+    }
+
+    /// The same for a condition of an object or output, in which a wrong name leaves its first part without a meaning.
     pub fn in_condition(&self, m: ModuleId, c: &Condition, found: &mut Found) {
         let (mut right, mut wrong) = (Vec::new(), Vec::new());
         for e in [&c.condition, &c.error_message] {

@@ -141,9 +141,16 @@ impl Cx<'_> {
         expr: &Expr,
         diags: &mut Diagnostics,
     ) -> Option<Value> {
-        // A template that is not known yet need not be a string.
-        let open = |f: &Function| f.name == "templatestring" && index == 0 && !value.is_known();
-        match function.filter(|f| !open(f)).map(|f| f.convert_argument(index, value.clone())) {
+        let converted = match function {
+            // A template is not converted, and need not be a string as long as it is not known.
+            Some(f) if f.name == "templatestring" && index == 0 => match value.ty() {
+                Type::String | Type::Dynamic => Some(Ok(value.clone())),
+                _ if !value.is_known() => None,
+                _ => Some(Err(FunctionError::argument(0, "Invalid value for \"template\": it must be a string."))),
+            },
+            f => f.map(|f| f.convert_argument(index, value.clone())),
+        };
+        match converted {
             None => Some(value),
             Some(Ok(value)) => Some(value),
             Some(Err(e)) => {

@@ -203,8 +203,11 @@ functions! {
             (None, _) => return Ok(unknown().with_marks(marks)),
         };
         let index = whole("index", index).map_err(FunctionError::call)?;
-        let index = index.checked_rem(i64::try_from(length).unwrap_or(i64::MAX));
+        let length = i64::try_from(length).unwrap_or(i64::MAX);
+        let index = index.checked_rem(length);
         let index = index.ok_or_else(|| FunctionError::call("an empty list has no elements to take"))?;
+        // A negative one counts from the end of a list, not of a tuple.
+        let index = if index < 0 && matches!(ty, Type::List(_)) { index + length } else { index };
         let index = usize::try_from(index).map_err(|_| FunctionError::call("the index must not be negative"))?;
         let found = match (v.items(), &ty) {
             (Some(items), _) => items.get(index).cloned(),

@@ -36,15 +36,21 @@ functions! {
         }
         let sequence = |v: &Value| matches!(v.ty(), Type::List(_) | Type::Set(_) | Type::Tuple(_));
         // How many elements a set has is open while some of them may turn out to be equal.
-        let open = |v: &Value| sequence(v) && matches!(length_bounds(v), (min, max) if max != Some(min));
+        let open = |v: &Value| {
+            matches!(v.ty(), Type::Set(_)) && matches!(length_bounds(v), (min, max) if max != Some(min))
+        };
         let mut length: Option<usize> = None;
         for (i, arg) in args.iter().enumerate().filter(|(_, a)| !open(a)) {
-            let Some(items) = arg.items() else { continue };
-            if length.is_some_and(|n| n != items.len()) {
-                let message = format!("its length of {} differs from that of the other lists", items.len());
+            let here = match (arg.items(), arg.ty()) {
+                (Some(items), _) => items.len(),
+                (None, Type::Tuple(types)) => types.len(),
+                _ => continue,
+            };
+            if length.is_some_and(|n| n != here) {
+                let message = format!("its length of {here} differs from that of the other lists");
                 return Err(FunctionError::argument(1 + i, message));
             }
-            length = Some(items.len());
+            length = Some(here);
         }
         if args.iter().any(|a| sequence(a) && (open(a) || !a.is_known())) {
             return Ok(Value::unknown_not_null(Type::list(Type::String)).with_marks(marks));

@@ -87,8 +87,8 @@ where
     T: super::signature::Kind,
 {
     match convert(&value.0, &T::ty()) {
-        // Of an unknown value nothing but the type is kept.
-        Ok(v) if !value.0.is_known() => Ok(Typed::new(Value::unknown(v.ty()).with_marks(v.marks()))),
+        // Of an unknown value not even the type of the elements is kept.
+        Ok(v) if !value.0.is_known() => Ok(Typed::new(Value::unknown(T::ty()).with_marks(v.marks()))),
         Ok(v) => Ok(Typed::new(v)),
         Err(e) => Err(FunctionError::argument(0, e.to_string())),
     }

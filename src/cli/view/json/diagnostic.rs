@@ -3,7 +3,7 @@
 use super::FORMAT;
 use super::schema::builtin;
 use super::write::{Members, indented, object};
-use crate::diag::{Diagnostic, Diagnostics, Pos, Range, Severity, SourceFile, Sources};
+use crate::diag::{Diagnostic, Diagnostics, Kind, Pos, Range, Severity, SourceFile, Sources};
 use crate::lang::functions;
 use crate::lang::json_syntax::JsonBody;
 use crate::lang::parse::parse_file;
@@ -40,7 +40,11 @@ pub fn write_diagnostic(d: &Diagnostic, sources: &Sources, out: &mut String) {
         if let Some(address) = &d.address {
             m.string("address", address);
         }
-        if let Some((subject, file)) = d.subject.and_then(|s| Some((s, sources.get(s.file)?))) {
+        if d.kind == Kind::MissingName {
+            range(m, "", Pos { line: 0, column: 0, byte: 0 }, Pos { line: 0, column: 1, byte: 1 });
+        }
+        let subject = d.subject.filter(|_| d.kind != Kind::MissingName);
+        if let Some((subject, file)) = subject.and_then(|s| Some((s, sources.get(s.file)?))) {
             place(m, d, subject, &file);
         }
     });
@@ -54,17 +58,21 @@ pub fn severity(s: Severity) -> &'static str {
     }
 }
 
+fn range(m: &mut Members<'_>, file: &str, start: Pos, end: Pos) {
+    m.object("range", |m| {
+        m.string("filename", file);
+        m.object("start", |m| position(m, start));
+        m.object("end", |m| position(m, end));
+    });
+}
+
 fn place(m: &mut Members<'_>, d: &Diagnostic, subject: Range, file: &SourceFile) {
     let start = file.pos(subject.start);
     let mut end = file.pos(subject.end);
     if subject.end <= subject.start {
         end = Pos { column: start.column + 1, byte: start.byte + 1, ..start };
     }
-    m.object("range", |m| {
-        m.string("filename", &file.name);
-        m.object("start", |m| position(m, start));
-        m.object("end", |m| position(m, end));
-    });
+    range(m, &file.name, start, end);
     let context = d.context.filter(|c| c.file == subject.file);
     // A context before the subject is the header of its block, which is named apart.
     let around = context.filter(|c| c.start <= subject.start && c.end >= subject.end);
