@@ -583,3 +583,27 @@ fn functions_of_providers_need_a_written_requirement() {
     );
     assert_eq!(found, ["error main.tf:3,11-43 Unknown provider function"]);
 }
+
+#[test]
+fn contents_of_blocks_that_cannot_be_made_are_not_looked_at() {
+    let Some(work) = demo_folder(
+        r#"
+resource "demo_server" "s" {
+  name = demo_thing.nope.id
+  dynamic "root" {
+    for_each = var.nope
+    content {
+      size = var.nope2
+    }
+  }
+}
+"#,
+    ) else {
+        return;
+    };
+    let expected = [
+        "error main.tf:2,10-25 Reference to undeclared resource",
+        "error main.tf:4,16-24 Reference to undeclared input variable",
+    ];
+    assert_eq!(problems(&work, &["validate", "-json"]), expected);
+}

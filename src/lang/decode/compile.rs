@@ -24,12 +24,13 @@ impl Decoder {
         diags: &mut Diagnostics,
     ) -> Decoder {
         let iterators = allowed.scoped.to_vec();
-        let (mut names, mut shape) = (Diagnostics::new(), Diagnostics::new());
+        let (mut names, mut shape) = (NameProblems::default(), Diagnostics::new());
         let root =
             Compiler { symbols, allowed, diags: &mut shape, names: &mut names, iterators }.block(body.clone(), layout);
+        let names = names.told();
         // A body with names that mean nothing is not looked at further.
         let wrong_names = names.has_errors();
-        diags.extend(told(names));
+        diags.extend(names);
         diags.extend(shape.into_iter().filter(|d| !wrong_names || !d.is_error()));
         let mut decoder = Decoder { root, dependence: Dependence::Constant, wrong_names };
         let mut dependence = Dependence::Constant;
@@ -62,13 +63,33 @@ fn of(met: Met) -> Dependence {
     }
 }
 
+/// What is wrong with names, by when it is noticed: `dynamic` blocks are made before anything else is evaluated.
+#[derive(Default)]
+struct NameProblems {
+    /// In what says how often `dynamic` blocks stand.
+    making: Diagnostics,
+    /// In the contents of `dynamic` blocks.
+    contents: Diagnostics,
+    elsewhere: Diagnostics,
+}
+
+impl NameProblems {
+    /// What a user is told: contents of blocks that cannot be made are not looked at.
+    fn told(self) -> Diagnostics {
+        let mut evaluated = self.elsewhere;
+        if !self.making.has_errors() {
+            evaluated.extend(self.contents);
+        }
+        told(self.making).into_iter().chain(told(evaluated)).collect()
+    }
+}
+
 struct Compiler<'a, 'd> {
     symbols: &'a dyn Symbols,
     allowed: Allowed<'a>,
     /// What does not fit the schema.
     diags: &'d mut Diagnostics,
-    /// What is wrong with names.
-    names: &'d mut Diagnostics,
+    names: &'d mut NameProblems,
     /// Of the `dynamic` blocks that we are in.
     iterators: Vec<Str>,
 }
@@ -95,7 +116,14 @@ impl Compiler<'_, '_> {
     }
 
     fn resolve(&mut self, expr: &mut Expr) {
-        resolve(expr, self.symbols, Allowed { scoped: &self.iterators, ..self.allowed }, self.names);
+        let in_content = self.iterators.len() > self.allowed.scoped.len();
+        let problems = if in_content { &mut self.names.contents } else { &mut self.names.elsewhere };
+        resolve(expr, self.symbols, Allowed { scoped: &self.iterators, ..self.allowed }, problems);
+    }
+
+    /// An expression that says how often a `dynamic` block stands.
+    fn resolve_making(&mut self, expr: &mut Expr) {
+        resolve(expr, self.symbols, Allowed { scoped: &self.iterators, ..self.allowed }, &mut self.names.making);
     }
 
     fn blocks(&mut self, content: &mut Content, layout: &Arc<Layout>, as_blocks: &[usize]) -> Vec<BlocksDecoder> {
@@ -192,10 +220,10 @@ impl Compiler<'_, '_> {
         if self.diags.len() > before {
             return None;
         }
-        self.resolve(&mut for_each);
+        self.resolve_making(&mut for_each);
         self.iterators.push(iterator.clone());
         let label = label.map(|mut l| {
-            self.resolve(&mut l);
+            self.resolve_making(&mut l);
             l
         });
         let block = self.block(inner.body, &slot.inner);
