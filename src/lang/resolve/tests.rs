@@ -90,8 +90,6 @@ fn variables_of_loops_hide_everything_else() {
 fn what_cannot_be_referred_to() {
     for (text, expected) in [
         ("var.x", "var.x: Reference to undeclared input variable"),
-        ("var", "var: Invalid reference"),
-        ("var[\"v\"]", "[\"v\"]: Invalid reference"),
         ("local.x", "local.x: Reference to undeclared local value"),
         ("module.x.y.z", "module.x.y: Reference to undeclared module"),
         ("data.x", "data.x: Invalid reference"),
@@ -117,5 +115,18 @@ fn what_cannot_be_referred_to() {
         ("t.one.x[var.nope]", "var.nope: Reference to undeclared input variable"),
     ] {
         assert_eq!(check(text, Allowed::default()).1, [expected], "{text}");
+    }
+}
+
+#[test]
+fn a_missing_name_is_told_twice_as_tools_expect() {
+    for (text, at, summary) in [
+        ("var", "var", "Reference to undeclared input variable"),
+        ("var[\"v\"]", "[\"v\"]", "Reference to undeclared input variable"),
+        ("local", "local", "Reference to undeclared local value"),
+        ("path", "path", "Invalid \"path\" attribute"),
+    ] {
+        let expected = [format!("{at}: Invalid reference"), format!("{at}: {summary}")];
+        assert_eq!(check(text, Allowed::default()).1, expected, "{text}");
     }
 }
