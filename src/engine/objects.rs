@@ -176,6 +176,12 @@ fn replace_part(value: &Value, steps: &[gpuform_schema::Step], from: Option<&Val
         });
     };
     match value {
+        // An index in quotes into what is no map is taken for the whole.
+        Value::Object(_) | Value::Tuple(_) | Value::List(_) | Value::Set(_)
+            if rest.is_empty() && matches!(step, Step::Key(_)) =>
+        {
+            from.cloned().unwrap_or_else(|| value.clone())
+        }
         Value::Map(_) | Value::Null(Type::Map(_)) if rest.is_empty() => {
             let element = value.ty().element().cloned().unwrap_or(Type::Dynamic);
             let mut entries: BTreeMap<Str, Value> =

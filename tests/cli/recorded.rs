@@ -1,5 +1,5 @@
 //! Configurations and commands with what Terraform 1.11.4 answered: exit codes, the lines that tools look at, the
-//! diagnostics with their places, and the texts of `state list`, `state show` and `output`. The cases are in
+//! diagnostics with their places, and the texts of `show`, `state list`, `state show` and `output`. The cases are in
 //! `recorded/*.txt`; with `RECORD=1` the answers are recorded anew, from the `terraform` on the path.
 
 use std::collections::HashMap;
@@ -95,6 +95,13 @@ fn told(args: &[String], output: &Output) -> Vec<String> {
     );
     if args.iter().any(|a| a == "-json") && args[0] == "validate" {
         return diagnostics(&out);
+    }
+    if args[0] == "show" && output.status.success() {
+        // Of a plan, what is between the legend and the closing advice.
+        let text = plain(&out);
+        let told = text.split_once("will perform the following actions:\n").map_or(&*text, |(_, told)| told);
+        let told = told.split_once("\n\n───").map_or(told, |(told, _)| told);
+        return told.lines().map(|l| l.trim_end().to_owned()).collect();
     }
     if whole && output.status.success() {
         return plain(&out).lines().map(str::to_owned).collect();

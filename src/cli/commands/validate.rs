@@ -26,6 +26,9 @@ pub struct Validate {
     /// Where test files are besides the configuration's directory.
     #[arg(long, value_name = "DIR", default_value = testing::DEFAULT_DIRECTORY)]
     test_directory: String,
+    /// The directory of the configuration.
+    #[arg(value_name = "DIR", default_value = ".")]
+    directory: std::path::PathBuf,
     #[command(flatten)]
     variables: Variables,
 }
@@ -49,7 +52,7 @@ impl Validate {
     }
 
     async fn check(&self, cx: &Context, given: &[VariableArg]) -> Diagnostics {
-        let dir = std::path::Path::new(".");
+        let dir = &self.directory;
         let (config, mut diags) = load_config(cx, dir, given);
         if !self.no_tests {
             testing::load(dir, &self.test_directory, &cx.sources, &mut diags);

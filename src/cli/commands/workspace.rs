@@ -13,7 +13,11 @@ use std::path::PathBuf;
 #[derive(clap::Subcommand, Debug)]
 pub enum Workspace {
     /// Show the name of the selected workspace.
-    Show,
+    Show {
+        /// Further arguments mean nothing, as in Terraform.
+        #[arg(hide = true)]
+        others: Vec<String>,
+    },
     /// List the workspaces.
     List,
     /// Select a workspace.
@@ -49,7 +53,7 @@ pub enum Workspace {
 impl Workspace {
     pub async fn run(self, cx: &mut Context) -> Exit {
         let result = match self {
-            Workspace::Show => show(cx),
+            Workspace::Show { .. } => show(cx),
             Workspace::List => list(cx).await,
             Workspace::Select { name, or_create } => select(cx, &name, or_create).await,
             Workspace::New { name, state, lock } => new(cx, &name, state, &lock).await,
@@ -95,7 +99,7 @@ async fn list(cx: &Context) -> Result<String, Diagnostics> {
     let mut text: String = all.iter().map(|w| format!("{} {w}\n", if *w == current { "*" } else { " " })).collect();
     text.push('\n');
     if cx.env.get("TF_WORKSPACE").is_some() {
-        text.push_str("\nThe active workspace is being overridden using the TF_WORKSPACE environment\nvariable.\n\n");
+        text.push_str("\n\nThe active workspace is being overridden using the TF_WORKSPACE environment\nvariable.\n\n");
     }
     Ok(text)
 }
@@ -133,7 +137,10 @@ async fn select(cx: &Context, name: &str, or_create: bool) -> Result<String, Dia
 
 async fn new(cx: &Context, name: &str, state: Option<PathBuf>, lock: &Lock) -> Result<String, Diagnostics> {
     check_workspace_name(name)?;
-    not_overridden(cx)?;
+    // The one that the environment selects can be made.
+    if cx.env.get("TF_WORKSPACE").is_none_or(|selected| selected != name) {
+        not_overridden(cx)?;
+    }
     let backend = backends::recorded(cx, &StateFiles::default())?;
     if backend.workspaces().await?.iter().any(|w| w == name) {
         return fail(format!("Workspace \"{name}\" already exists"), "Select it with \"gpuform workspace select\".");

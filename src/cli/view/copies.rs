@@ -36,8 +36,10 @@ fn secrets(resource: &Resource, object: &Value) -> Vec<(Path, Marks)> {
 fn with_output(object: &Value, secret: &[(Path, Marks)]) -> Value {
     object.map_children(&mut |step, value| match step() {
         Step::Attr(name) if &*name == "output" && value.unmark().0.is_known() => value.mark_paths(secret),
-        // Of what is not known yet nothing shows which part is secret.
-        Step::Attr(name) if &*name == "output" => value.clone().with_marks(Marks::SENSITIVE),
+        // Of what is not known yet there are no parts to be hidden, only the whole.
+        Step::Attr(name) if &*name == "output" && secret.iter().any(|(path, _)| path.0.is_empty()) => {
+            value.clone().with_marks(Marks::SENSITIVE)
+        }
         _ => value.clone(),
     })
 }

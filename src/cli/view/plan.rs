@@ -49,7 +49,9 @@ pub fn render(plan: &Plan, _config: &Config, style: Style, next: Next<'_>) -> St
     }
     if !output_changes.is_empty() {
         let _ = write!(out, "\n{}Changes to Outputs:{}\n", paint.code("\x1b[1m"), paint.code("\x1b[0m"));
-        outputs(&output_changes, paint, &mut out);
+        // Aligned with those that do not change, too.
+        let width = plan.outputs.keys().map(|n| n.chars().count()).max().unwrap_or(0);
+        outputs(&output_changes, width, paint, &mut out);
         if shown.is_empty() {
             out.push_str(
                 "\nYou can apply this plan to save these new output values to the state, without changing any real \
@@ -296,8 +298,7 @@ pub fn summary(plan: &Plan, paint: Paint) -> String {
     )
 }
 
-fn outputs(changes: &[(&str, &OutputChange)], paint: Paint, out: &mut String) {
-    let width = changes.iter().map(|(n, _)| n.chars().count()).max().unwrap_or(0);
+fn outputs(changes: &[(&str, &OutputChange)], width: usize, paint: Paint, out: &mut String) {
     let mut writer = Writer { out: std::mem::take(out), paint, forces: &[], deleting: false, whole: false };
     for (name, o) in changes {
         let mark = match o.action {

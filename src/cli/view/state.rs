@@ -8,7 +8,7 @@ use crate::engine::schemas::{Schemas, shown_value};
 use crate::engine::stored::TypeInfo;
 use crate::lang::render;
 use crate::state::{InstanceState, ObjectState, OutputValue, State};
-use gpuform_schema::{Marks, Path, Str};
+use gpuform_schema::{Marks, Path, Str, Type, Value};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
@@ -53,10 +53,25 @@ pub fn whole(state: Option<&State>, schemas: &Schemas, style: Style) -> String {
     out
 }
 
+/// An output's value as Terraform shows it here: null attributes are left out, empty strings are null.
+fn without_blanks(v: &Value) -> Value {
+    match v {
+        Value::String(s) if s.is_empty() => Value::Null(Type::String),
+        Value::Object(_) => {
+            let given = v.entries().into_iter().flatten().filter(|(_, v)| !v.is_null());
+            Value::object(given.map(|(k, v)| (k.clone(), without_blanks(v))))
+        }
+        // Sets keep their order.
+        Value::Set(_) => Value::tuple(v.items().unwrap_or_default().iter().map(without_blanks).collect()),
+        v => v.map_children(&mut |_, v| without_blanks(v)),
+    }
+}
+
 /// One output, in the form that attributes have.
 fn output(name: &str, o: &OutputValue, style: Style, out: &mut String) {
     const MARGIN: usize = 4;
-    let value = if o.sensitive { o.value.clone().with_marks(Marks::SENSITIVE) } else { o.value.clone() };
+    let value = without_blanks(&o.value);
+    let value = if o.sensitive { value.with_marks(Marks::SENSITIVE) } else { value };
     let mut writer =
         Writer { out: String::new(), paint: Paint(style.color), forces: &[], deleting: false, whole: false };
     writer.value(&format!("{name} = "), &value, &value, Mark::Keep, MARGIN - 2, &Path::root(), "");

@@ -61,6 +61,16 @@ impl Writer<'_> {
                     all.insert(key(node, &local), Listed { node, local, provider, block });
                 }
             }
+            // A provider that goes by another name here is listed by its own as well.
+            for (name, required) in &node.module.required_providers {
+                let provider = required.source.clone();
+                let (local, own) = (default(&provider.ty), default(name));
+                let key = key(node, &local);
+                if all.contains_key(&key) || self.source(node, &own).0.addr != node.addr {
+                    continue;
+                }
+                all.insert(key, Listed { node, local, provider, block: None });
+            }
         });
         if all.is_empty() {
             return;

@@ -362,20 +362,8 @@ impl Writer<'_> {
     #[allow(clippy::too_many_arguments)]
     fn changed(&mut self, label: &str, b: &Value, a: &Value, indent: usize, path: &Path, end: &str, suffix: &str) {
         if !a.is_known() {
-            if container(b) && b.element_count().unwrap_or(0) > 0 {
-                self.whole_as(
-                    label,
-                    b,
-                    Mark::Change,
-                    Mark::Remove,
-                    indent,
-                    &format!(" -> (known after apply){end}{suffix}"),
-                    "",
-                );
-            } else {
-                self.line(indent, Mark::Change, &format!("{label}{} -> (known after apply){end}{suffix}", scalar(b)));
-            }
-            return;
+            let end = format!(" -> (known after apply){end}{suffix}");
+            return self.whole_as(label, b, Mark::Change, Mark::Remove, indent, &end, "");
         }
         match (b, a) {
             (Value::Object(_) | Value::Map(_), Value::Object(_) | Value::Map(_)) => {
@@ -394,30 +382,28 @@ impl Writer<'_> {
                 self.close(indent, &format!("]{end}"));
             }
             (Value::String(x), Value::String(y)) => self.changed_text(label, x, y, indent, end, suffix),
-            _ if container(b) || container(a) => self.other_kind(label, b, a, indent, end, suffix),
-            _ => self.line(indent, Mark::Change, &format!("{label}{} -> {}{end}{suffix}", scalar(b), scalar(a))),
+            _ => self.other_kind(label, b, a, indent, end, suffix),
         }
     }
 
     /// A value of another kind takes the place of one: both are shown in full.
     fn other_kind(&mut self, label: &str, b: &Value, a: &Value, indent: usize, end: &str, suffix: &str) {
-        let full = |v: &Value| container(v) && v.element_count().unwrap_or(0) > 0;
-        let brackets = if a.entries().is_some() { ("{", "}") } else { ("[", "]") };
-        let after = if full(a) { brackets.0.to_owned() } else { scalar(a) };
-        let tail = if full(a) { "" } else { end };
-        if full(b) {
-            self.whole_as(label, b, Mark::Change, Mark::Remove, indent, &format!(" -> {after}{tail}"), suffix);
-        } else {
-            self.line(indent, Mark::Change, &format!("{label}{} -> {after}{tail}{suffix}", scalar(b)));
-        }
-        if full(a) {
-            self.children(a, Mark::Add, indent + 4);
-            self.close(indent, &format!("{}{end}", brackets.1));
-        }
+        // What forces a replacement is told on the first line.
+        let (first, second) = if one_line(b) { ("", suffix) } else { (suffix, "") };
+        let before = std::mem::take(&mut self.out);
+        self.whole_as("", a, Mark::Keep, Mark::Add, indent, end, second);
+        let after = std::mem::replace(&mut self.out, before);
+        let after = after.get(indent + 2..).unwrap_or_default().trim_end_matches('\n');
+        self.whole_as(label, b, Mark::Change, Mark::Remove, indent, &format!(" -> {after}"), first);
     }
 
     fn changed_text(&mut self, label: &str, x: &Str, y: &Str, indent: usize, end: &str, suffix: &str) {
-        if let (Some(b), Some(a)) = (json(x), json(y)) {
+        let (b, a) = (json(x), json(y));
+        if b.is_some() != a.is_some() {
+            let (b, a) = (Value::String(x.clone()), Value::String(y.clone()));
+            return self.other_kind(label, &b, &a, indent, end, suffix);
+        }
+        if let (Some(b), Some(a)) = (b, a) {
             let note = if b == a { " # whitespace changes" } else { "" };
             self.line(indent, Mark::Change, &format!("{label}jsonencode({suffix}{note}"));
             let mark = if b == a { Mark::Keep } else { mark_of(&b, &a) };
@@ -457,7 +443,7 @@ impl Writer<'_> {
                 (Some(b), Some(a)) if b == a => Mark::Keep,
                 _ => Mark::Change,
             };
-            if mark == Mark::Keep {
+            if mark == Mark::Keep && (is_map || !LANDMARKS.contains(&&*name)) {
                 hidden += 1;
                 continue;
             }
@@ -622,6 +608,14 @@ fn presence(before: &Value, after: &Value) -> Mark {
 
 fn container(v: &Value) -> bool {
     matches!(v, Value::Object(_) | Value::Map(_) | Value::List(_) | Value::Set(_) | Value::Tuple(_))
+}
+
+/// Whether a value is shown on one line.
+fn one_line(v: &Value) -> bool {
+    match v {
+        Value::String(s) => !s.contains('\n') && json(s).is_none(),
+        v => !container(v) || v.element_count().unwrap_or(0) == 0,
+    }
 }
 
 /// The text of a value that takes one line.
