@@ -148,7 +148,7 @@ pub(super) fn resolve(module: &mut Module, problems: &mut Diagnostics) {
     let none = Allowed::default();
     for (_, v) in &mut module.variables {
         let mut found = Diagnostics::new();
-        Resolution { names: &names, problems: &mut found }.lone_conditions(&mut v.validations, none);
+        Resolution { names: &names, problems: &mut found }.conditions(&mut v.validations, none);
         r.problems.extend(found.into_iter().filter(|d| d.kind != Kind::MissingName));
     }
     for (slot, (name, local)) in module.locals.iter_mut().enumerate() {
@@ -208,7 +208,7 @@ pub(super) fn resolve(module: &mut Module, problems: &mut Diagnostics) {
         }
     }
     for (name, check) in &mut module.checks {
-        r.lone_conditions(&mut check.asserts, Allowed { check: Some(name), ..none });
+        r.conditions(&mut check.asserts, Allowed { check: Some(name), ..none });
     }
 }
 
@@ -220,9 +220,6 @@ struct Resolution<'a> {
 /// Everything that may be referred to anywhere.
 const EVERYTHING: Allowed<'static> =
     Allowed { count: true, each: true, self_object: true, tests: false, check: None, scoped: &[] };
-
-/// First parts of names that have a meaning in every condition.
-const ALWAYS_KNOWN: [&str; 6] = ["var", "local", "path", "terraform", "count", "each"];
 
 /// Whether a name is well formed, but what it names is not there.
 fn about_existence(d: &Diagnostic) -> bool {
@@ -242,33 +239,6 @@ impl Resolution<'_> {
         for c in conditions {
             resolve::resolve(&mut c.condition, self.names, allowed, self.problems);
             resolve::resolve(&mut c.error_message, self.names, allowed, self.problems);
-            self.unknown_roots(c);
-        }
-    }
-
-    /// Conditions of variables and checks, which are not evaluated where a name in them is wrong.
-    fn lone_conditions(&mut self, conditions: &mut [Condition], allowed: Allowed) {
-        for c in conditions {
-            self.expr(&mut c.condition, allowed);
-            self.expr(&mut c.error_message, allowed);
-        }
-    }
-
-    /// Conditions are evaluated also where a name in them is wrong. Then the first part of the name has no meaning
-    /// either, unless another name with the same first part is right.
-    fn unknown_roots(&mut self, c: &Condition) {
-        let (mut right, mut wrong) = (Vec::new(), Vec::new());
-        for e in [&c.condition, &c.error_message] {
-            e.visit_traversals(&mut |t| {
-                let list = if t.target == Target::Unresolved { &mut wrong } else { &mut right };
-                list.push((t.root.clone(), t.root_range));
-            });
-        }
-        for (root, at) in wrong {
-            if !ALWAYS_KNOWN.contains(&&*root) && !right.iter().any(|(r, _)| *r == root) {
-                let detail = format!("There is nothing called \"{root}\" here.");
-                self.problems.error("Unknown variable", detail, at);
-            }
         }
     }
 

@@ -25,6 +25,11 @@ pub trait ModuleResolver {
     /// # Errors
     /// When the module is not there yet.
     fn resolve(&self, request: &ModuleRequest) -> Result<PathBuf, Failure>;
+
+    /// Whether the modules that a broken one calls are loaded too, so that all that is wrong is told at once.
+    fn goes_on(&self) -> bool {
+        false
+    }
 }
 
 /// A module that is called.
@@ -87,12 +92,15 @@ pub fn load_from(dir: &Path, start: &Start, options: &LoadOptions) -> (Option<Co
     let mut loader = Loader { dir, options, modules: HashMap::new(), diags: &mut diags };
     let root = loader.root(&start.root);
     let node = match root {
-        // What a broken module calls is not even looked at: the calls may be what is broken.
-        Some(module) if !loader.diags.has_errors() => {
+        // Elsewhere, what a broken module calls is not even looked at: the calls may be what is broken.
+        Some(module) if !loader.diags.has_errors() || options.modules.goes_on() => {
+            let broken = loader.diags.has_errors();
             let address = addr::Module::root();
             let frame = Frame::root(&module, &options.early);
             let mut node = loader.node(address, module.clone(), None, &frame, &mut Vec::new());
-            loader.check_tree(&mut node, &start.providers);
+            if !broken {
+                loader.check_tree(&mut node, &start.providers);
+            }
             Some(node)
         }
         _ => None,
@@ -243,6 +251,9 @@ impl Loader<'_, '_> {
         let mut children = Vec::with_capacity(module.calls.len());
         for call in module.calls.values() {
             let path = addr.child(call.name.clone());
+            if call.source.is_empty() && call.early_source.is_none() {
+                continue; // It is broken or missing, which was told.
+            }
             let Some(from) = self.source(call, &path, frame) else { continue };
             let request = ModuleRequest { path: &path, call, source: &from, parent_dir: &module.dir };
             let dir = match self.options.modules.resolve(&request) {

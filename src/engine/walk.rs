@@ -3,7 +3,7 @@
 
 use crate::addr::{self, AbsProviderConfig, AbsResource, ModuleInstance, ResourceInstance};
 use crate::config::model::{Condition, Repetition, ResourceBlock};
-use crate::diag::{Diagnostic, Diagnostics, Kind, Range, Severity};
+use crate::diag::{Diagnostic, Diagnostics, Failure, Kind, Range, Severity};
 use crate::engine::checks::{CheckLog, Checkable};
 use crate::engine::ephemeral;
 use crate::engine::events::Events;
@@ -58,6 +58,9 @@ const JOINED_READS: usize = 50;
 
 /// The summary for values that a `validation` block refuses.
 const VALIDATION_FAILED: &str = "Invalid value for variable";
+
+/// What is said of a condition whose own message is empty, or cannot be had.
+const NO_MESSAGE: &str = "The condition is not met; it has no error message that could be shown.";
 
 /// What the walk does with resources.
 #[async_trait(?Send)]
@@ -429,7 +432,6 @@ impl Walk {
         context: Range,
     ) -> bool {
         let only_warn = self.only_warn && subject.kind != CheckKind::Variable;
-        let strict = self.phase != Phase::Validate || subject.kind == CheckKind::Variable;
         let record = |status, message| {
             if !self.phase.is_destroy() {
                 self.checks.record(subject, status, message);
@@ -437,13 +439,13 @@ impl Walk {
         };
         let mut ok = true;
         for c in conditions {
-            match self.condition(c, scope, strict) {
+            match self.condition(c, scope, subject.kind) {
                 Ok(None) => record(CheckStatus::Unknown, None),
                 Ok(Some(Ok(()))) => record(CheckStatus::Pass, None),
-                Ok(Some(Err((message, shown)))) => {
+                Ok(Some(Err(unmet))) => {
                     ok = only_warn;
-                    record(CheckStatus::Fail, Some(message.clone()));
-                    let mut d = Diagnostic::error(summary, shown).at(c.condition.range).context(context);
+                    record(CheckStatus::Fail, unmet.message);
+                    let mut d = Diagnostic::error(summary, unmet.told).at(c.condition.range).context(context);
                     if summary == VALIDATION_FAILED {
                         d.detail = format!("{}\n\nThis was checked by the validation rule at {}.", d.detail, {
                             self.program().config.sources.describe(c.range)
@@ -488,59 +490,98 @@ impl Walk {
             )
     }
 
-    /// `Ok(None)`: not known yet, or, unless `strict`, false. `Ok(Some(Err((message, detail))))`: false.
-    #[allow(clippy::type_complexity)]
-    pub fn condition(
+    /// `Ok(None)`: not known yet, or not looked at while validating. `Ok(Some(Err(…)))`: false.
+    ///
+    /// The message is evaluated also where it is not needed, so that mistakes in it are found.
+    fn condition(
         &self,
         c: &Condition,
         scope: &dyn Scope,
-        strict: bool,
-    ) -> Result<Option<Result<(), (Str, String)>>, Diagnostics> {
+        kind: CheckKind,
+    ) -> Result<Option<Result<(), Unmet>>, Diagnostics> {
         let wrong = |e: &Expr| self.program().problems_within(e.range).iter().any(Diagnostic::is_error);
         if self.program().has_problems() && (wrong(&c.condition) || wrong(&c.error_message)) {
             return Ok(None);
         }
-        // The message is evaluated also where it is not needed, so that mistakes in it are found.
+        let validating = self.phase == Phase::Validate;
         let mut diags = Diagnostics::new();
-        let value = diags.take(c.condition.eval(scope));
-        let message = diags.take(c.error_message.eval_as(scope, &Type::String));
-        let (Some(value), Some(message)) = (value, message) else { return Err(diags) };
-        let invalid =
-            |detail: &str| Err(Diagnostic::error("Invalid condition result", detail).at(c.condition.range).into());
-        let (value, _) = value.unmark();
-        if value.is_null() {
-            return invalid("The condition is null, but must be true or false.");
+        let told_when_planned = validating && kind == CheckKind::Check;
+        let value = if told_when_planned { None } else { diags.take(c.condition.eval(scope)) };
+        let message = diags.take(c.error_message.eval(scope));
+        if kind == CheckKind::Variable {
+            return self.validation(c, value, message, diags);
         }
-        if !value.is_known() {
-            return Ok(None);
+        if validating && kind == CheckKind::Resource {
+            return if diags.has_errors() { Err(diags) } else { Ok(None) };
         }
-        match convert(value, &Type::Bool) {
-            Ok(Value::Bool(true)) => Ok(Some(Ok(()))),
-            Ok(Value::Bool(false)) if !strict => Ok(None),
-            Ok(Value::Bool(false)) => {
-                let text = self.condition_message(c, &message);
-                Ok(Some(Err((text.as_str().into(), text))))
-            }
-            _ => invalid("The condition must be true or false."),
+        let message = message.and_then(|m| diags.take(self.message(c, &m)));
+        let (Some(value), Some(message)) = (value, message) else {
+            return if diags.has_errors() { Err(diags) } else { Ok(None) };
+        };
+        match holds(c, &value)? {
+            Some(true) => Ok(Some(Ok(()))),
+            Some(false) => Ok(Some(Err(message))),
+            None => Ok(None),
         }
     }
 
-    /// What is said of a condition that does not hold.
-    fn condition_message(&self, c: &Condition, message: &Value) -> String {
-        if message.deep_marks().contains(Marks::SENSITIVE) || message.deep_marks().contains(Marks::EPHEMERAL) {
+    /// The same for the condition of a variable, whose message counts only where the condition is false.
+    fn validation(
+        &self,
+        c: &Condition,
+        value: Option<Value>,
+        message: Option<Value>,
+        mut diags: Diagnostics,
+    ) -> Result<Option<Result<(), Unmet>>, Diagnostics> {
+        let holds = value.and_then(|v| diags.take(holds(c, &v).map_err(Box::new))).flatten();
+        if holds == Some(false) {
+            let message = message.unwrap_or(Value::unknown(Type::String));
+            match convert(&message, &Type::String) {
+                Ok(m) if !m.unmark().0.is_known() => {
+                    let detail = "The condition is not met, but its error message is not known yet.";
+                    diags.push(invalid_message(c, detail.into()));
+                }
+                Ok(m) => return Ok(Some(Err(self.told(c, &m)))),
+                Err(e) => {
+                    self.report(invalid_message(c, format!("The message does not suit: {e}.")));
+                    return Ok(Some(Err(Unmet { message: None, told: NO_MESSAGE.to_owned() })));
+                }
+            }
+        }
+        if diags.has_errors() { Err(diags) } else { Ok(holds.map(|_| Ok(()))) }
+    }
+
+    /// The message of a condition that is not that of a variable.
+    fn message(&self, c: &Condition, message: &Value) -> Result<Unmet, Failure> {
+        match convert(message, &Type::String) {
+            Ok(m) if m.is_null() => Err(Box::new(invalid_message(c, "The message is null.".into()))),
+            Ok(m) => Ok(self.told(c, &m)),
+            Err(e) => Err(Box::new(invalid_message(c, format!("The message does not suit: {e}.")))),
+        }
+    }
+
+    /// What is said of a condition that does not hold; `message` is a string.
+    fn told(&self, c: &Condition, message: &Value) -> Unmet {
+        let without = |told: String| Unmet { message: None, told };
+        if !message.unmark().0.is_known() {
+            return without("The condition is not met; its error message is not known yet.".to_owned());
+        }
+        let marks = message.deep_marks();
+        if marks.contains(Marks::SENSITIVE) || marks.contains(Marks::EPHEMERAL) {
+            let what = if marks.contains(Marks::SENSITIVE) { "sensitive" } else { "ephemeral" };
             self.report(
                 Diagnostic::warning(
-                    "Error message refers to sensitive values",
+                    format!("Error message refers to {what} values"),
                     "The message of this condition contains a value that must not be shown, so it is withheld. Use \
                      nonsensitive() on the parts that are safe.",
                 )
                 .at(c.error_message.range),
             );
-            return "The message of the failed condition contains a sensitive value and is not shown.".to_owned();
+            return without(format!("The message of the failed condition contains a {what} value and is not shown."));
         }
-        match message.as_str() {
-            Some(s) => s.trim().to_owned(),
-            None => "The condition is not met; its error message is not known yet.".to_owned(),
+        match message.as_str().map(str::trim).filter(|s| !s.is_empty()) {
+            Some(text) => Unmet { message: Some(text.into()), told: text.to_owned() },
+            None => without(NO_MESSAGE.to_owned()),
         }
     }
 
@@ -765,7 +806,7 @@ impl Walk {
                 d.values = crate::lang::eval::mentions(&c.condition, &scope, None);
                 self.report(d);
             };
-            match self.condition(c, &scope, self.phase != Phase::Validate) {
+            match self.condition(c, &scope, CheckKind::Check) {
                 Ok(None) => {
                     self.checks.record(&subject, CheckStatus::Unknown, None);
                     if self.phase == Phase::Plan {
@@ -774,9 +815,9 @@ impl Walk {
                     }
                 }
                 Ok(Some(Ok(()))) => self.checks.record(&subject, CheckStatus::Pass, None),
-                Ok(Some(Err((message, text)))) => {
-                    self.checks.record(&subject, CheckStatus::Fail, Some(message));
-                    told("Check block assertion failed", text);
+                Ok(Some(Err(unmet))) => {
+                    self.checks.record(&subject, CheckStatus::Fail, unmet.message);
+                    told("Check block assertion failed", unmet.told);
                 }
                 Err(found) => {
                     self.checks.record(&subject, CheckStatus::Error, None);
@@ -786,6 +827,32 @@ impl Walk {
         }
         true
     }
+}
+
+/// A condition that does not hold.
+struct Unmet {
+    /// Its message, if it has one that may be shown and is known.
+    message: Option<Str>,
+    /// What is said of it.
+    told: String,
+}
+
+/// Whether a condition holds, once that is known.
+fn holds(c: &Condition, value: &Value) -> Result<Option<bool>, Diagnostic> {
+    let invalid = |detail: &str| Diagnostic::error("Invalid condition result", detail).at(c.condition.range);
+    let (value, _) = value.unmark();
+    match value {
+        Value::Null(_) => Err(invalid("The condition is null, but must be true or false.")),
+        Value::Unknown(_) => Ok(None),
+        value => match convert(value, &Type::Bool) {
+            Ok(Value::Bool(holds)) => Ok(Some(holds)),
+            _ => Err(invalid("The condition must be true or false.")),
+        },
+    }
+}
+
+fn invalid_message(c: &Condition, detail: String) -> Diagnostic {
+    Diagnostic::error("Invalid error message", detail).at(c.error_message.range)
 }
 
 /// As many as a semaphore can have, and one at least.

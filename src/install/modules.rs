@@ -82,6 +82,10 @@ impl ModuleResolver for Installing {
         let call = request.call;
         self.place(&key(request.path), &request.source.address, call.source_range, request.parent_dir)
     }
+
+    fn goes_on(&self) -> bool {
+        true
+    }
 }
 
 /// Resolves calls below a module that a test runs.
@@ -95,6 +99,10 @@ impl ModuleResolver for InstallingBelow<'_> {
         let call = request.call;
         let k = format!("{}.{}", self.prefix, key(request.path));
         self.all.place(&k, &request.source.address, call.source_range, request.parent_dir)
+    }
+
+    fn goes_on(&self) -> bool {
+        true
     }
 }
 

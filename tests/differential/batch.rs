@@ -1,6 +1,7 @@
 //! Evaluates many expressions with a handful of processes: each is a local value in a file of its own, with an output and
 //! an object that take it. Those with errors are set aside, and the others go on, until all that is left is applied.
 
+use crate::deployment::BREAKS;
 use crate::expressions::{FILES, SURROUNDINGS};
 use crate::program::{Answer, Folder, Program};
 use serde_json::Value;
@@ -42,7 +43,7 @@ fn evaluate_some(program: Program, expressions: &[String], until: Stage, which: 
         left.retain(|i| !rejected.contains(i));
         if left.len() == before {
             if let [only] = left[..] {
-                facts[only].insert("verdict", "breaks the program".to_owned());
+                facts[only].insert("verdict", BREAKS.to_owned());
                 return;
             }
             let (first, second) = left.split_at(left.len() / 2);

@@ -2,29 +2,42 @@
 //! errors is set aside, so that the others go on.
 
 use crate::batch::Facts;
-use crate::configurations::Configuration;
+use crate::configurations::{Configuration, VERSIONS};
 use crate::program::{Answer, Folder, Program};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use std::sync::LazyLock;
 
 /// What `data.terraform_remote_state` reads.
 const OTHER_STATE: &str = r#"{"version":4,"terraform_version":"1.11.4","serial":1,"lineage":"other","outputs":{
 "word":{"value":"from afar","type":"string"},"list":{"value":["r","s"],"type":["list","string"]}},"resources":[],"check_results":null}"#;
 
+/// The verdict where a program ends without saying what is wrong with a configuration.
+pub const BREAKS: &str = "breaks the program";
+
 static RANDOM: LazyLock<regex::Regex> =
-    LazyLock::new(|| regex::Regex::new("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}").unwrap());
+    LazyLock::new(|| regex::Regex::new("(?i)[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}").unwrap());
 
 /// What a program makes of configurations, in their order.
 pub fn deploy(program: Program, configurations: &[Configuration]) -> Vec<Facts> {
-    let all: Vec<usize> = (0..configurations.len()).collect();
-    let mut run =
-        Run { folder: Folder::new(program), configurations, facts: vec![Facts::new(); all.len()], active: all };
-    run.folder.write("other.tfstate", OTHER_STATE);
-    run.active.clone().into_iter().for_each(|i| run.write(i, 0));
-    run.version(0, &NAMES[0]);
-    run.active.clone().into_iter().for_each(|i| run.write(i, 1));
-    run.version(1, &NAMES[1]);
-    run.facts
+    let mut facts = vec![Facts::new(); configurations.len()];
+    deploy_some(program, configurations, (0..configurations.len()).collect(), &mut facts);
+    facts
+}
+
+/// Where the program ends without naming a configuration, each half of them is tried again, until the one is found that
+/// does that to it.
+fn deploy_some(program: Program, configurations: &[Configuration], which: Vec<usize>, facts: &mut [Facts]) {
+    let mut run = Run { folder: Folder::new(program), configurations, facts, active: which.clone() };
+    let Err(Broken { verdict, summaries }) = run.both_versions() else { return };
+    if let [only] = which[..] {
+        facts[only].insert(verdict, BREAKS.to_owned());
+        facts[only].insert("broken by", summaries.join("\n"));
+        return;
+    }
+    which.iter().for_each(|i| facts[*i].clear());
+    let (first, second) = which.split_at(which.len() / 2);
+    deploy_some(program, configurations, first.to_vec(), facts);
+    deploy_some(program, configurations, second.to_vec(), facts);
 }
 
 /// What the facts about a version are called.
@@ -41,10 +54,18 @@ const NAMES: [Names; 2] = [
     Names { verdict: "verdict, 2", errors: "errors, 2", plan: "plan, 2", shown: "shown, 2", state: "state, 2" },
 ];
 
+/// The program failed, and no configuration is known to be the reason.
+struct Broken {
+    /// The fact that the version does this.
+    verdict: &'static str,
+    /// What the program said.
+    summaries: Vec<String>,
+}
+
 struct Run<'a> {
     folder: Folder,
     configurations: &'a [Configuration],
-    facts: Vec<Facts>,
+    facts: &'a mut [Facts],
     /// Those without errors so far.
     active: Vec<usize>,
 }
@@ -54,22 +75,31 @@ impl Run<'_> {
         self.configurations[i].files(version, i).into_iter().for_each(|(name, text)| self.folder.write(&name, text));
     }
 
-    fn version(&mut self, version: usize, names: &Names) {
-        while !self.active.is_empty() {
-            let Err((stage, answer)) = self.plan(names) else { break };
-            if !self.set_aside(stage, names, &answer, version) {
-                self.give_up(stage, names, &answer);
-                return;
-            }
+    fn both_versions(&mut self) -> Result<(), Broken> {
+        self.folder.write("other.tfstate", OTHER_STATE);
+        for version in VERSIONS {
+            self.active.clone().into_iter().for_each(|i| self.write(i, version));
+            self.version(version, &NAMES[version])?;
+        }
+        Ok(())
+    }
+
+    fn version(&mut self, version: usize, names: &Names) -> Result<(), Broken> {
+        while !self.active.is_empty()
+            && let Err((stage, answer)) = self.plan(names)
+        {
+            self.set_aside(stage, names, &answer, version)?;
         }
         if self.active.is_empty() {
-            return;
+            return Ok(());
         }
         let applied = self.folder.run(&["apply", "-json", "saved"]);
-        self.store(names);
+        let all = self.active.clone();
         if !applied.succeeded() {
-            self.set_aside("apply", names, &applied, version);
+            self.set_aside("apply", names, &applied, version)?;
         }
+        self.store(names, &all);
+        Ok(())
     }
 
     fn plan(&mut self, names: &Names) -> Result<(), (&'static str, Answer)> {
@@ -90,8 +120,8 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Notes the errors of configurations, which go no further. False when no error is about a configuration.
-    fn set_aside(&mut self, stage: &str, names: &Names, answer: &Answer, version: usize) -> bool {
+    /// Notes the errors of configurations, which go no further.
+    fn set_aside(&mut self, stage: &str, names: &Names, answer: &Answer, version: usize) -> Result<(), Broken> {
         let mut errors: Vec<(String, String)> = Vec::new();
         for error in answer.errors() {
             let range = &error["range"];
@@ -107,45 +137,56 @@ impl Run<'_> {
         errors.extend(
             answer.errors_in_words().into_iter().map(|(file, line, summary)| (file, format!("line {line} {summary}"))),
         );
+        // What has no place and no detail, like "no change found for …", is no error of the configuration.
+        let broken = answer.errors().into_iter().filter(|e| e["range"].is_null() && e["detail"] == "");
+        let broken: Vec<String> = broken.map(|e| e["summary"].as_str().unwrap_or_default().to_owned()).collect();
         let active = self.active.len();
         for i in self.active.clone() {
             let mut own: Vec<&str> =
                 errors.iter().filter(|(file, _)| mentions(file, i)).map(|(_, text)| text.as_str()).collect();
             own.sort_unstable();
             own.dedup();
-            if own.is_empty() {
+            let broken = broken.iter().find(|summary| mentions(summary, i));
+            if own.is_empty() && broken.is_none() {
                 continue;
             }
-            self.facts[i].insert(names.verdict, format!("refused by {stage}"));
-            self.facts[i].insert(names.errors, own.join("\n"));
+            match broken {
+                Some(summary) => {
+                    self.facts[i].insert(names.verdict, BREAKS.to_owned());
+                    self.facts[i].insert("broken by", summary.clone());
+                }
+                None => {
+                    self.facts[i].insert(names.verdict, format!("refused by {stage}"));
+                    self.facts[i].insert(names.errors, own.join("\n"));
+                }
+            }
             self.active.retain(|a| *a != i);
             match version {
                 0 => self.configurations[i].files(0, i).iter().for_each(|(name, _)| self.folder.write(name, "")),
                 _ => self.write(i, 0),
             }
         }
-        self.active.len() < active
-    }
-
-    fn give_up(&mut self, stage: &str, names: &Names, answer: &Answer) {
-        let errors: Vec<String> = answer.errors().iter().map(|e| e["summary"].to_string()).collect();
-        for i in std::mem::take(&mut self.active) {
-            self.facts[i]
-                .insert(names.verdict, format!("{stage} ends with {:?} for no known reason: {errors:?}", answer.code));
+        if self.active.len() == active {
+            let summaries = answer.errors().iter().map(|e| e["summary"].to_string()).collect();
+            return Err(Broken { verdict: names.verdict, summaries });
         }
+        Ok(())
     }
 
-    fn store(&mut self, names: &Names) {
+    /// Notes what is in the state. Resources without instances, which Terraform leaves where an apply failed, are no part of that.
+    fn store(&mut self, names: &Names, which: &[usize]) {
         let state = self.folder.read("terraform.tfstate");
         let state: Value = serde_json::from_str(&RANDOM.replace_all(&state, "<random>")).unwrap_or_default();
-        for i in self.active.clone() {
+        for &i in which {
             let part = |name: &str, key: &str| (name.to_owned(), pick(&state[name], key, i));
             let mut own: Map<String, Value> =
                 [part("resources", "name"), part("outputs", ""), part("check_results", "config_addr")]
                     .into_iter()
                     .collect();
-            for resource in own.get_mut("resources").and_then(Value::as_array_mut).into_iter().flatten() {
-                sort_instances(resource);
+            for list in own.values_mut().filter_map(Value::as_array_mut) {
+                list.retain(|member| member.get("instances").is_none_or(|i| *i != json!([])));
+                list.iter_mut().for_each(sort_instances);
+                list.sort_by_cached_key(|member| (member["module"].to_string(), member.to_string()));
             }
             self.facts[i].insert(names.state, pretty(&Value::Object(own)));
         }
@@ -176,17 +217,20 @@ fn pick(list: &Value, key: &str, i: usize) -> Value {
             own.sort_by_cached_key(Value::to_string);
             own.into()
         }
-        _ => Value::Null,
+        _ if key.is_empty() => Value::Object(Map::new()),
+        _ => Value::Array(Vec::new()),
     }
 }
 
+/// Puts what has no order into a fixed one: the objects of a check, and what an instance lists.
 fn sort_instances(resource: &mut Value) {
-    for instance in resource["instances"].as_array_mut().into_iter().flatten() {
-        for list in ["dependencies", "sensitive_attributes"] {
-            if let Some(members) = instance[list].as_array_mut() {
-                members.sort_by_cached_key(Value::to_string);
-            }
-        }
+    let sort = |of: &mut Value, name: &str| {
+        let members = of.get_mut(name).and_then(Value::as_array_mut);
+        members.into_iter().for_each(|list| list.sort_by_cached_key(Value::to_string));
+    };
+    sort(resource, "objects");
+    for instance in resource.get_mut("instances").and_then(Value::as_array_mut).into_iter().flatten() {
+        ["dependencies", "sensitive_attributes"].iter().for_each(|list| sort(instance, list));
     }
 }
 

@@ -1,6 +1,6 @@
 //! The files of a module: overrides, the JSON form, what is read and what is not.
 
-use crate::harness::{folder, output_of, outputs, problems, validated};
+use crate::harness::{add_files, folder, output_of, outputs, problems, validated};
 use serde_json::json;
 
 #[test]
@@ -206,4 +206,16 @@ fn variable_files_with_names_that_are_not_declared() {
     assert!(found.len() == 1 && found[0].starts_with("warning "), "{found:?}");
     assert!(found[0].ends_with("Value for undeclared variable"), "{found:?}");
     work.fails(&["plan", "-var=nothing=1"]);
+}
+
+#[test]
+fn installing_tells_what_is_wrong_in_all_modules() {
+    let wrong = "variable \"v\" {\n  type    = number\n  default = \"x\"\n}\n";
+    let call = |name: &str, source: &str| format!("{wrong}module \"{name}\" {{\n  source = \"{source}\"\n}}\n");
+    let work = folder("");
+    add_files(&work, &format!("{}-- a/main.tf --\n{}-- b/main.tf --\n{wrong}", call("a", "./a"), call("b", "../b")));
+    let errors = work.fails(&["get", "-no-color"]);
+    for file in ["main.tf line 3", "a/main.tf line 3", "b/main.tf line 3"] {
+        assert!(errors.contains(file), "{errors}");
+    }
 }

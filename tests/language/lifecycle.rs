@@ -1,6 +1,6 @@
 //! The arguments of `lifecycle`.
 
-use crate::harness::{apply, changes, folder, plan_problems, problems, validated};
+use crate::harness::{add_files, apply, changes, folder, plan_problems, problems, validated};
 
 #[test]
 fn create_before_destroy() {
@@ -46,6 +46,26 @@ resource "terraform_data" "dependent" {
     apply(&work, &[]);
     let plan = work.ok(&["plan", "-no-color", "-var=v=2"]);
     assert!(plan.contains("+/-") && !plan.contains("-/+"), "{plan}");
+}
+
+#[test]
+fn create_before_destroy_ends_with_what_it_came_from() {
+    let with = |trigger: &str, id: &str| {
+        format!(
+            "resource \"terraform_data\" \"dependency\" {{\n  triggers_replace = \"{trigger}\"\n}}\nresource \
+             \"terraform_data\" \"dependent\" {{\n  input = {id}\n  lifecycle {{\n    create_before_destroy = true\n  }}\n}}\n"
+        )
+    };
+    let work = folder(&with("a", "terraform_data.dependency.id"));
+    apply(&work, &[]);
+    let stored = || work.ok(&["state", "pull"]).matches("\"create_before_destroy\": true").count();
+    assert_eq!(stored(), 2);
+    add_files(&work, &with("b", "\"none\""));
+    let plan = work.ok(&["plan", "-no-color"]);
+    assert!(plan.contains("-/+") && !plan.contains("+/-"), "{plan}");
+    add_files(&work, &with("a", "\"none\""));
+    apply(&work, &[]);
+    assert_eq!(stored(), 1);
 }
 
 #[test]

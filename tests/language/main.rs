@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod blocks;
+mod conditions;
 #[path = "../cli/demo.rs"]
 #[allow(dead_code)]
 mod demo;

@@ -106,8 +106,7 @@ impl Planner {
         };
         let triggered = self.triggered(i)?;
         let planned = plan_from(&prior_value, &prior.private, &effective).await?;
-        let create_before_destroy =
-            i.meta.create_before_destroy || (prior.create_before_destroy && lifecycle.create_before_destroy.is_none());
+        let create_before_destroy = i.meta.create_before_destroy;
         let mut change = ResourceChange {
             addr: i.addr.clone(),
             prev_addr: self.input.moved.get(&i.addr).unwrap_or(&i.addr).clone(),

@@ -21,7 +21,6 @@ pub(super) struct Prior {
     pub value: Option<Value>,
     pub private: Vec<u8>,
     pub tainted: bool,
-    pub create_before_destroy: bool,
     pub importing: Option<Importing>,
 }
 
@@ -45,7 +44,6 @@ impl Planner {
             value: Some(value.clone()),
             private: object.private.clone(),
             tainted: object.is_tainted(),
-            create_before_destroy: object.create_before_destroy,
             importing: None,
         };
         if self.input.refresh && included {

@@ -18,6 +18,7 @@ use crate::lang::decode::{Decoder, Layout};
 use crate::lang::resolve::{Allowed, has_no_value};
 use crate::lang::syntax::{Body, Expr, Slot};
 use crate::plugin::Provider;
+use crate::state::CheckKind;
 use gpuform_schema::Str;
 use gpuform_schema::schema::Schema;
 use petgraph::graph::{DiGraph, NodeIndex};
@@ -257,7 +258,7 @@ impl Builder<'_> {
     /// Checks references to attributes against the schemas.
     fn references(&mut self, running: &BTreeMap<addr::Provider, Arc<dyn Provider>>) {
         let Program { modules, providers, .. } = &self.program;
-        let references = References { modules, providers, running };
+        let references = References { modules, providers, running, program: &self.program };
         let mut seen = HashSet::default();
         let mut found = references::Found::default();
         let mut in_bodies = Vec::new();
@@ -291,7 +292,7 @@ impl Builder<'_> {
             meta.problems = Arc::new(problems.cloned().chain(wrong).collect());
         }
         let references::Found { wrong, not_evaluated } = found;
-        if !wrong.is_empty() {
+        if !wrong.is_empty() || !not_evaluated.is_empty() {
             let noticed = |d: &Diagnostic| {
                 !has_no_value(d) || !not_evaluated.iter().any(|e| d.subject.is_some_and(|at| e.contains(at)))
             };
@@ -461,7 +462,7 @@ fn module_references(references: &References, m: ModuleId, module: &model::Modul
     }
     for output in module.outputs.values() {
         references.in_expr(m, &output.expr, found);
-        output.preconditions.iter().for_each(|c| references.in_condition(m, c, found));
+        references.in_conditions(m, CheckKind::Output, &output.preconditions, found);
     }
     for call in module.calls.values() {
         let inputs = call.inputs.values().map(|(e, _)| e);
@@ -472,13 +473,14 @@ fn module_references(references: &References, m: ModuleId, module: &model::Modul
         let key = resource.provider_key.as_ref();
         resource.repetition.expr().into_iter().chain(key).for_each(|e| references.in_expr(m, e, found));
         let l = &resource.lifecycle;
-        l.preconditions.iter().chain(&l.postconditions).for_each(|c| references.in_condition(m, c, found));
+        references.in_conditions(m, CheckKind::Resource, &l.preconditions, found);
+        references.in_conditions(m, CheckKind::Resource, &l.postconditions, found);
     }
     for variable in module.variables.values() {
-        variable.validations.iter().for_each(|c| references.in_lone_condition(m, c, found));
+        references.in_conditions(m, CheckKind::Variable, &variable.validations, found);
     }
     for check in module.checks.values() {
-        check.asserts.iter().for_each(|c| references.in_lone_condition(m, c, found));
+        references.in_conditions(m, CheckKind::Check, &check.asserts, found);
     }
 }
 

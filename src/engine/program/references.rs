@@ -8,7 +8,9 @@ use crate::config::model::Condition;
 use crate::diag::{Diagnostic, Range};
 use crate::lang::ops::{self, OpError};
 use crate::lang::syntax::{Expr, ExprKind, Slot, Step, StepKind, Target, Traversal};
+use crate::lang::visit::Met;
 use crate::plugin::Provider;
+use crate::state::CheckKind;
 use gpuform_schema::schema::{AttributeType, Block, NestedAttributes, NestedBlock, Nesting, Schema};
 use gpuform_schema::{Number, Type, Value};
 use std::collections::BTreeMap;
@@ -19,6 +21,7 @@ pub(super) struct References<'a> {
     pub modules: &'a [ModuleMeta],
     pub providers: &'a [ProviderMeta],
     pub running: &'a BTreeMap<addr::Provider, Arc<dyn Provider>>,
+    pub program: &'a Program,
 }
 
 /// What is wrong with references outside of the bodies of resources.
@@ -68,29 +71,59 @@ impl References<'_> {
         }
     }
 
-    /// The same for a condition of a variable or a check.
-    pub fn in_lone_condition(&self, m: ModuleId, c: &Condition, found: &mut Found) {
-        [&c.condition, &c.error_message].into_iter().for_each(|e| self.in_expr(m, e, found));
+    /// The same for conditions. They are evaluated also where a name in them is wrong; then no name has a meaning there.
+    pub fn in_conditions(&self, m: ModuleId, of: CheckKind, conditions: &[Condition], found: &mut Found) {
+        for c in conditions {
+            let (condition, message) = (&c.condition, &c.error_message);
+            let wrong = [condition, message].map(|e| self.in_condition(m, e, found));
+            let both = wrong[0] || wrong[1];
+            let (condition_fails, message_fails) = match of {
+                CheckKind::Resource => (wrong[0], wrong[1]),
+                CheckKind::Output => (both, both),
+                CheckKind::Check => (false, both),
+                CheckKind::Variable => (false, false),
+            };
+            let unnoticed = if of == CheckKind::Resource { wrong } else { [both, both] };
+            let ranges = [condition.range, message.range].into_iter().zip(unnoticed);
+            found.not_evaluated.extend(ranges.filter_map(|(range, unnoticed)| unnoticed.then_some(range)));
+            for (expr, _) in [(condition, condition_fails), (message, message_fails)].iter().filter(|(_, fails)| *fails)
+            {
+                no_meaning(expr, &mut found.wrong);
+            }
+        }
     }
 
-    /// The same for a condition of an object or output, in which a wrong name leaves its first part without a meaning.
-    pub fn in_condition(&self, m: ModuleId, c: &Condition, found: &mut Found) {
-        let (mut right, mut wrong) = (Vec::new(), Vec::new());
-        for e in [&c.condition, &c.error_message] {
-            e.visit_traversals(&mut |t| match self.check(m, t) {
-                Some(d) => {
-                    found.wrong.push(d);
-                    wrong.push((t.root.clone(), t.root_range));
-                }
-                None if t.target != Target::Unresolved => right.push(t.root.clone()),
-                None => {}
-            });
-        }
-        for (root, at) in wrong.into_iter().filter(|(root, _)| !right.contains(root)) {
-            let detail = format!("There is nothing called \"{root}\" here.");
-            found.wrong.push(Diagnostic::error("Unknown variable", detail).at(at));
-        }
+    /// Whether the expression refers to an object or attribute that is not declared; attributes are told here.
+    fn in_condition(&self, m: ModuleId, e: &Expr, found: &mut Found) -> bool {
+        let about_object = |d: &Diagnostic| d.summary.contains("instance key");
+        let mut wrong = self.program.problems_within(e.range).iter().any(about_object);
+        e.visit_traversals(&mut |t| match self.check(m, t) {
+            Some(d) => {
+                found.wrong.push(d);
+                wrong = true;
+            }
+            None => wrong |= t.target == Target::Unresolved && !ALWAYS_KNOWN.contains(&&*t.root),
+        });
+        wrong
     }
+}
+
+/// First parts of names that have a meaning in every condition.
+const ALWAYS_KNOWN: [&str; 6] = ["var", "local", "path", "terraform", "count", "each"];
+
+/// Tells each name in an expression that is evaluated where no name has a meaning. `try` and `can` keep that to themselves.
+fn no_meaning(e: &Expr, found: &mut Vec<Diagnostic>) {
+    let mut quiet: Option<Range> = None;
+    e.visit(&mut |met| match met {
+        Met::Call(call, range) if matches!(&*call.name, "try" | "can") => {
+            quiet = Some(quiet.map_or(range, |q| q.to(range)))
+        }
+        Met::Traversal(t) if quiet.is_none_or(|q| t.root_range.start >= q.end) => {
+            let detail = format!("There is nothing called \"{}\" here.", t.root);
+            found.push(Diagnostic::error("Unknown variable", detail).at(t.root_range));
+        }
+        _ => {}
+    });
 }
 
 /// What is wrong with an entry of `ignore_changes`.
