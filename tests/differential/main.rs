@@ -44,7 +44,7 @@ impl Amount {
         let number = |name: &str, default: u64| given.get(name).copied().unwrap_or(default);
         Amount {
             expressions: number("expressions", 150) as usize,
-            configurations: number("configurations", 0) as usize,
+            configurations: number("configurations", 24) as usize,
             seed: number("seed", 1),
             differences: number("differences", 20) as usize,
         }
