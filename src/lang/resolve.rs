@@ -422,7 +422,7 @@ impl Resolver<'_, '_> {
     fn no_resource(&mut self, t: &Traversal, prefixed: bool) -> Option<(Target, u8)> {
         let wrong = t.steps.iter().take(2).enumerate().find(|(_, s)| !matches!(s.kind, StepKind::Attr(_)));
         let at = match wrong {
-            Some((0, step)) if prefixed => t.root_range.to(step.range),
+            Some((0, step)) if prefixed && t.steps.len() == 1 => t.root_range.to(step.range),
             Some((_, step)) => step.range,
             None => t.range(),
         };
