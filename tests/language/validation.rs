@@ -607,3 +607,26 @@ resource "demo_server" "s" {
     ];
     assert_eq!(problems(&work, &["validate", "-json"]), expected);
 }
+
+#[test]
+fn contents_of_blocks_that_are_not_known_are_not_evaluated() {
+    let Some(work) = demo_folder(
+        r#"
+variable "u" {
+  type = list(string)
+}
+resource "demo_server" "s" {
+  name = "s"
+  dynamic "root" {
+    for_each = var.u
+    content {
+      size = [1]
+    }
+  }
+}
+"#,
+    ) else {
+        return;
+    };
+    assert_eq!(problems(&work, &["validate", "-json"]), [""; 0]);
+}

@@ -18,7 +18,7 @@ use std::sync::{Arc, LazyLock};
 struct Place<'a> {
     scope: &'a dyn Scope,
     locals: Option<&'a Locals<'a>>,
-    /// Within a single block of which is not known whether it will be there: what is set in it is unknown.
+    /// Within blocks of which is not known whether and how often they will be there: what is set in them is not looked at.
     uncertain: bool,
 }
 
@@ -80,6 +80,7 @@ impl BlockDecoder {
         let dynamic = blocks.items.iter().any(|i| matches!(i, Item::Dynamic(_)));
         if dynamic
             && !made.unknown
+            && !place.uncertain
             && let Some(d) = count_error(name, slot, &made.ranges, self.missing_item_range)
         {
             diags.push(d);
@@ -90,6 +91,9 @@ impl BlockDecoder {
 
 impl AttributeDecoder {
     fn eval(&self, slot: &AttributeSlot, name: &str, place: Place, diags: &mut Diagnostics) -> Value {
+        if place.uncertain {
+            return Value::unknown(slot.ty.clone());
+        }
         let before = diags.len();
         let value = self.expr.eval_in(place.scope, place.locals, diags);
         if diags.len() > before {
@@ -107,7 +111,6 @@ impl AttributeDecoder {
             None => convert(&value, &slot.ty),
         };
         match converted {
-            Ok(_) if place.uncertain => Value::unknown(slot.ty.clone()),
             Ok(value) => value,
             Err(e) => {
                 let detail = format!("This value does not fit the argument \"{name}\": {e}.");
@@ -155,8 +158,8 @@ impl Dynamic {
             Value::Unknown(u) if !u.ty.is_primitive() => {
                 let unknown = Value::unknown(Type::Dynamic);
                 let single = matches!(slot.nesting, Nesting::Single | Nesting::Group);
-                let place = Place { uncertain: place.uncertain || single, ..place };
-                // The content is checked all the same.
+                let place = Place { uncertain: true, ..place };
+                // The dynamic blocks in it are made all the same.
                 let value = self.content(&unknown, &unknown, place, diags).1;
                 if single {
                     made.items.push((None, value));
