@@ -81,7 +81,7 @@ fn skip_value<'a>(first: &str, lines: &mut impl Iterator<Item = &'a str>) {
     if !first.ends_with(['{', '[', '(']) && !first.ends_with("<<-EOT") {
         return;
     }
-    while let Some(line) = lines.next() {
+    for line in lines.by_ref() {
         if depth(line) == inside && line.trim_start().starts_with(['}', ']', ')', 'E']) {
             return;
         }
