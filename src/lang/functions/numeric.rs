@@ -108,6 +108,10 @@ functions! {
         let mut marks = Marks::NONE;
         let list = list.value.unmark_deep(&mut marks);
         let ty = list.ty();
+        if matches!(list, Value::Unknown(_)) {
+            // Of whatever type: what it is made of is looked at when it is known.
+            return Ok(Value::unknown(Type::Dynamic).with_marks(marks));
+        }
         if !matches!(ty, Type::List(_) | Type::Set(_) | Type::Tuple(_) | Type::Dynamic) {
             let message = format!("a list, set or tuple of numbers is required, but this is {}", described(&ty));
             return Err(FunctionError::argument(0, message));

@@ -636,10 +636,9 @@ fn key_text(key: &str, is_map: bool) -> String {
     if is_map || !is_identifier(key) { quoted(key) } else { key.to_owned() }
 }
 
-/// A text that is a JSON object or array.
+/// A text that is a JSON object or array, from its first character on.
 fn json(s: &str) -> Option<Value> {
-    let t = s.trim_start();
-    if !(t.starts_with('{') || t.starts_with('[')) {
+    if !s.starts_with(['{', '[']) {
         return None;
     }
     let v = gpuform_schema::json::decode_untyped(s).ok()?;
