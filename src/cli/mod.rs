@@ -230,16 +230,25 @@ fn watch_interrupts(stop: CancellationToken, abort: Abort, applying: Arc<AtomicB
     });
 }
 
-/// `TF_CLI_ARGS` goes before the arguments of every command, `TF_CLI_ARGS_plan` before those of `plan`.
+/// `TF_CLI_ARGS` goes before the arguments of every command, `TF_CLI_ARGS_plan` before those of `plan`,
+/// `TF_CLI_ARGS_state_rm` before those of `state rm`.
 fn with_environment_args(mut args: Vec<String>, env: &Environment) -> Result<Vec<String>, String> {
     let Some(at) = args.iter().position(|a| !a.starts_with('-')) else { return Ok(args) };
-    let command = args[at].replace('-', "_");
+    let mut name = args[at].clone();
+    let mut end = at + 1;
+    if let Some(second) = args.get(end)
+        && Cli::command().find_subcommand(&name).is_some_and(|c| c.find_subcommand(second).is_some())
+    {
+        name = format!("{name} {second}");
+        end += 1;
+    }
+    let own = format!("TF_CLI_ARGS_{}", name.replace([' ', '-'], "_"));
     let mut extra = Vec::new();
-    for name in ["TF_CLI_ARGS".to_owned(), format!("TF_CLI_ARGS_{command}")] {
+    for name in ["TF_CLI_ARGS".to_owned(), own] {
         if let Some(text) = env.get(&name) {
             extra.extend(shlex::split(text).ok_or(format!("{name} has a quote that does not end."))?);
         }
     }
-    args.splice(at + 1..at + 1, extra);
+    args.splice(end..end, extra);
     Ok(args)
 }

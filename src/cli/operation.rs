@@ -243,6 +243,9 @@ impl Operation<'_> {
     }
 
     async fn apply_with(&self, p: &Planning, store: &mut Store, locked: bool, approval: Approval, kind: Kind) -> Exit {
+        if let Err(d) = crate::cli::recovery::refuse_unlocked(store, locked) {
+            return self.fail(d);
+        }
         if let Err(d) = self.recover(store, locked).await {
             return self.fail(d);
         }
@@ -297,6 +300,9 @@ impl Operation<'_> {
     }
 
     async fn saved_with(&self, saved: SavedPlan, store: &mut Store, locked: bool, parallelism: usize) -> Exit {
+        if let Err(d) = crate::cli::recovery::refuse_unlocked(store, locked) {
+            return self.fail(d);
+        }
         if let Err(d) = self.recover(store, locked).await {
             return self.fail(d);
         }

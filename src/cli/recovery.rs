@@ -6,8 +6,10 @@ use crate::addr::ResourceInstance;
 use crate::cli::operation::Operation;
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::engine::recover::{Found, Search};
+use crate::state::ObjectState;
 use crate::state::journal::{Change, Intent, IntentAction, Record};
 use crate::state::store::Store;
+use std::sync::Arc;
 
 /// Settles the pending operations of an interrupted run as far as possible. Without the lock nothing is changed and
 /// the user is only told.
@@ -21,7 +23,7 @@ pub async fn resolve(op: &Operation<'_>, store: &mut Store, locked: bool) -> Res
     }
     let mut report = Diagnostics::new();
     if !locked {
-        pending.iter().for_each(|i| report.push(unknown(i)));
+        pending.iter().for_each(|i| report.push(unasked(i)));
         op.view.diagnostics(&report);
         return Ok(());
     }
@@ -39,19 +41,14 @@ pub async fn resolve(op: &Operation<'_>, store: &mut Store, locked: bool) -> Res
         .collect();
     let found =
         crate::engine::recover::search(&session, &op.project.config, &op.project.variables.values, &creates).await;
+    // One for each create, in their order: several can have been for the same address.
+    let mut found = found.into_iter().map(|(_, f)| f);
     let journal = store.begin()?;
     let mut state = store.state().clone();
     for intent in &pending {
-        let changes = match found.iter().find(|(a, _)| *a == intent.addr).map(|(_, f)| f) {
-            Some(Found::Object(object)) => {
-                report.push(adopted(&intent.addr, object.as_ref()));
-                vec![Change::Set {
-                    addr: intent.addr.clone(),
-                    deposed: None,
-                    provider: intent.provider.clone(),
-                    object: object.clone(),
-                }]
-            }
+        let result = if intent.action == IntentAction::Create { found.next() } else { None };
+        let changes = match result {
+            Some(Found::Object(object)) => adopt(intent, object, &state, &mut report),
             Some(Found::Nothing) => {
                 report.push(Diagnostic::warning(
                     "Interrupted create had no effect",
@@ -65,13 +62,9 @@ pub async fn resolve(op: &Operation<'_>, store: &mut Store, locked: bool) -> Res
             }
             // The next refresh sees what an update or a deletion has done.
             None if intent.action != IntentAction::Create => Vec::new(),
-            Some(Found::Unknown(_)) | None => {
-                let reason = found.iter().find(|(a, _)| *a == intent.addr).and_then(|(_, f)| match f {
-                    Found::Unknown(why) => Some(why.as_str()),
-                    _ => None,
-                });
+            result => {
                 let mut d = unknown(intent);
-                if let Some(why) = reason {
+                if let Some(Found::Unknown(why)) = result {
                     d.detail = format!("{}\nThe provider could not find out by itself: {why}", d.detail);
                 }
                 report.push(d);
@@ -95,6 +88,76 @@ async fn settle(pending: &[Intent]) {
     if age < QUIET {
         tokio::time::sleep(std::time::Duration::from_millis(QUIET - age)).await;
     }
+}
+
+/// Takes an object that was found into the state: as the object of its instance, or, where another one has taken that
+/// place since, as a deposed one. Neither is forgotten.
+fn adopt(
+    intent: &Intent,
+    object: Arc<ObjectState>,
+    state: &crate::state::State,
+    report: &mut Diagnostics,
+) -> Vec<Change> {
+    let addr = &intent.addr;
+    let id = |o: &ObjectState| {
+        let attributes: Option<serde_json::Value> = serde_json::from_str(&o.attributes.to_json()).ok();
+        attributes.and_then(|a| a.get("id").cloned()).filter(|id| !id.is_null())
+    };
+    let holds = |other: &ObjectState| id(&object).is_some_and(|own| id(other) == Some(own));
+    let instance = state.instance(addr);
+    let all = instance.into_iter().flat_map(|i| i.current.iter().chain(i.deposed.values()));
+    if all.into_iter().any(|other| holds(other)) {
+        return Vec::new();
+    }
+    let deposed = match instance {
+        Some(i) if i.current.is_some() => Some(i.free_deposed_key()),
+        _ => None,
+    };
+    report.push(match deposed {
+        None => adopted(addr, &object),
+        Some(key) => Diagnostic::warning(
+            "Second object of an interrupted create found",
+            format!(
+                "An earlier run was interrupted while it created {addr}, and another object was made for it since. The first \
+                 one exists too; it was found by its client token and is in the state now as the deposed object {key} of \
+                 {addr}, which the next apply destroys."
+            ),
+        ),
+    });
+    vec![Change::Set { addr: addr.clone(), deposed, provider: intent.provider.clone(), object }]
+}
+
+/// Refuses to create anything without the lock while it is open whether an object exists: it would be made twice.
+///
+/// # Errors
+/// There are interrupted creates, and this run may not settle them.
+pub fn refuse_unlocked(store: &Store, locked: bool) -> Result<(), Diagnostic> {
+    let open = store.pending().iter().find(|i| i.action == IntentAction::Create);
+    match open.filter(|_| !locked) {
+        None => Ok(()),
+        Some(intent) => Err(Diagnostic::error(
+            "Interrupted create is not settled",
+            format!(
+                "An earlier run was interrupted while it created {}, and nobody has looked yet whether the object exists: \
+                 applying now could make it twice. Run this once without -lock=false: then the provider is asked.",
+                intent.addr
+            ),
+        )),
+    }
+}
+
+/// What the user has to know about an operation that this run may not settle, as it has no lock.
+fn unasked(intent: &Intent) -> Diagnostic {
+    let mut d = unknown(intent);
+    if intent.action == IntentAction::Create {
+        d.detail = format!(
+            "An earlier run was interrupted while it created {}, before the answer of the provider was recorded. The object \
+             may or may not exist. Run this once without -lock=false: then the provider looks for it by its client token, \
+             and it is taken into the state if it is there.",
+            intent.addr
+        );
+    }
+    d
 }
 
 fn adopted(addr: &ResourceInstance, object: &crate::state::ObjectState) -> Diagnostic {
@@ -137,5 +200,52 @@ fn unknown(intent: &Intent) -> Diagnostic {
                 intent.addr
             ),
         ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::addr::{AbsProviderConfig, InstanceKey, Module, Provider};
+    use crate::state::State;
+
+    fn object(id: &str) -> Arc<ObjectState> {
+        Arc::new(ObjectState::new(0, format!("{{\"id\":\"{id}\"}}")))
+    }
+
+    #[test]
+    fn an_object_that_is_found_late_displaces_no_other() {
+        let addr: ResourceInstance = "x_y.a".parse().unwrap();
+        let provider = AbsProviderConfig {
+            module: Module::root(),
+            provider: Provider::implied("x"),
+            alias: None,
+            key: InstanceKey::None,
+        };
+        let intent = Intent {
+            operation: crate::state::journal::OperationId(1),
+            action: IntentAction::Create,
+            addr: addr.clone(),
+            deposed: None,
+            provider: provider.clone(),
+            client_token: None,
+            planned_private: Vec::new(),
+            planned: "{}".into(),
+            time: 0,
+        };
+        let mut state = State::new();
+        let mut report = Diagnostics::new();
+        let mut take = |state: &mut State, id: &str| {
+            adopt(&intent, object(id), state, &mut report).iter().for_each(|c| c.apply(state));
+        };
+        take(&mut state, "first");
+        take(&mut state, "second");
+        take(&mut state, "second");
+        take(&mut state, "first");
+        let instance = state.instance(&addr).unwrap();
+        assert_eq!(instance.current, Some(object("first")));
+        assert_eq!(instance.deposed.values().cloned().collect::<Vec<_>>(), [object("second")]);
+        let said: Vec<&str> = report.iter().map(|d| d.summary.as_str()).collect();
+        assert_eq!(said, ["Object of an interrupted create found", "Second object of an interrupted create found"]);
     }
 }

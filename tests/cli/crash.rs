@@ -211,3 +211,20 @@ fn an_object_whose_provisioners_were_interrupted_is_tainted() {
     work.ok(&["apply", "-auto-approve"]);
     assert!(work.ok(&["plan", "-no-color"]).contains("No changes."));
 }
+
+#[test]
+fn nothing_is_applied_without_the_lock_while_a_create_is_open() {
+    if !is_built() {
+        return;
+    }
+    let work = Work::new(CONFIG);
+    let mut c = work.command(&["apply", "-auto-approve", "-no-color", "-var=generation=1"]);
+    c.env("DEMO_EXIT", "create:g1-3:after").output().unwrap();
+    let errors = work.fails(&["apply", "-auto-approve", "-no-color", "-lock=false", "-var=generation=1"]);
+    assert!(errors.contains("Interrupted create is not settled"), "{errors}");
+    let planned = work.ok(&["plan", "-no-color", "-lock=false", "-var=generation=1"]);
+    let words = planned.replace("│ ", "").split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("Run this once without -lock=false"), "{planned}");
+    work.ok(&["apply", "-auto-approve", "-no-color", "-var=generation=1"]);
+    assert_eq!(work.things().len(), COUNT);
+}

@@ -99,3 +99,14 @@ fn shells_can_ask() {
     assert!(check(&work, 0, "man").starts_with(".TH GPUFORM 1"));
     check(&work, 1, "completion tcsh");
 }
+
+#[test]
+fn arguments_from_the_environment_reach_commands_of_two_words() {
+    let work = Work::new("resource \"terraform_data\" \"a\" {}\n");
+    work.ok(&["apply", "-auto-approve"]);
+    let rm =
+        work.command(&["state", "rm", "terraform_data.a"]).env("TF_CLI_ARGS_state_rm", "-dry-run").output().unwrap();
+    assert_eq!(rm.status.code(), Some(0));
+    let list = work.command(&["state", "list"]).env("TF_CLI_ARGS", "-no-color").output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&list.stdout), "terraform_data.a\n");
+}
