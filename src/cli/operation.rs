@@ -133,7 +133,12 @@ impl Operation<'_> {
                 Err(d) => return self.fail(d),
             }
         }
-        self.view.plan(&plan, &self.project.config, saved.as_deref().map_or(Next::Unsaved, Next::Saved));
+        let next = match saved.as_deref() {
+            _ if self.cx.env.in_automation() => Next::Unsaid,
+            None => Next::Unsaved,
+            Some(path) => Next::Saved(path),
+        };
+        self.view.plan(&plan, &self.project.config, next);
         self.show(&diags);
         if let Some(file) = generated {
             self.view.generated(&file.to_string_lossy());

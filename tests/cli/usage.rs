@@ -110,3 +110,16 @@ fn arguments_from_the_environment_reach_commands_of_two_words() {
     let list = work.command(&["state", "list"]).env("TF_CLI_ARGS", "-no-color").output().unwrap();
     assert_eq!(String::from_utf8_lossy(&list.stdout), "terraform_data.a\n");
 }
+
+#[test]
+fn plans_in_automation_and_shown_plans_give_no_advice() {
+    let work = Work::new("resource \"terraform_data\" \"a\" {}\n");
+    assert!(work.ok(&["plan", "-no-color"]).contains("The plan was not saved"));
+    assert!(work.ok(&["plan", "-no-color", "-out=saved"]).contains("gpuform apply \"saved\""));
+    assert!(!work.ok(&["show", "-no-color", "saved"]).contains("gpuform apply"));
+    for args in [&["plan", "-no-color"][..], &["plan", "-no-color", "-out=saved"]] {
+        let out = work.command(args).env("TF_IN_AUTOMATION", "1").output().unwrap();
+        let shown = text(&out.stdout);
+        assert!(shown.trim_end().ends_with("Plan: 1 to add, 0 to change, 0 to destroy."), "{shown}");
+    }
+}

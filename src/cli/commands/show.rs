@@ -81,8 +81,7 @@ impl Show {
     ) -> Result<String, Diagnostics> {
         let plan = project.decode_plan(saved).await?;
         if !self.json {
-            let next = path.display().to_string();
-            return Ok(view::plan::render(&plan, &project.config, cx.style, Next::Saved(&next)));
+            return Ok(view::plan::render(&plan, &project.config, cx.style, Next::Unsaid));
         }
         let mut needed = Needed::default();
         needed.add_config(&project.config);

@@ -60,6 +60,8 @@ pub enum Next<'a> {
     Saved(&'a str),
     /// It is about to be applied.
     Apply,
+    /// There is nothing to say about it.
+    Unsaid,
 }
 
 /// The command that an apply belongs to.
