@@ -96,9 +96,9 @@ pub fn encode_untyped(value: &Value, out: &mut String) -> Result<(), CodecError>
 pub fn write_string(s: &str, out: &mut String) {
     out.push('"');
     let mut rest = s;
-    while let Some(at) =
-        rest.find(|c: char| c < ' ' || matches!(c, '"' | '\\' | '<' | '>' | '&' | '\u{2028}' | '\u{2029}'))
-    {
+    // The two separators U+2028 and U+2029 begin with the byte E2, as other characters do.
+    let special = |b: u8| b < b' ' || matches!(b, b'"' | b'\\' | b'<' | b'>' | b'&' | 0xE2);
+    while let Some(at) = rest.bytes().position(special) {
         let (plain, special) = rest.split_at(at);
         out.push_str(plain);
         let mut chars = special.chars();
@@ -110,6 +110,7 @@ pub fn write_string(s: &str, out: &mut String) {
             Some('\t') => out.push_str("\\t"),
             Some('\x08') => out.push_str("\\b"),
             Some('\x0c') => out.push_str("\\f"),
+            Some(c) if c >= '\u{2000}' && !matches!(c, '\u{2028}' | '\u{2029}') => out.push(c),
             // Writing to a string does not fail.
             Some(c) => drop(write!(out, "\\u{:04x}", c as u32)),
             None => {}

@@ -67,18 +67,12 @@ impl Show {
         }
         let saved = read_plan(cx, path)?;
         let (project, _) = Project::from_plan(cx, &saved, &[])?;
-        let text = self.plan(cx, &project, saved, path).await;
+        let text = self.plan(cx, &project, saved).await;
         project.pool.close().await;
         text
     }
 
-    async fn plan(
-        &self,
-        cx: &Context,
-        project: &Project,
-        saved: SavedPlan,
-        path: &Path,
-    ) -> Result<String, Diagnostics> {
+    async fn plan(&self, cx: &Context, project: &Project, saved: SavedPlan) -> Result<String, Diagnostics> {
         let plan = project.decode_plan(saved).await?;
         if !self.json {
             return Ok(view::plan::render(&plan, &project.config, cx.style, Next::Unsaid));
