@@ -471,6 +471,7 @@ fn an_output_that_becomes_null_or_secret_is_updated() {
     apply(&work, &[]);
     work.write("main.tf", &config(true));
     let plan = work.ok(&["plan", "-no-color", "-var=v=2", "-out=saved"]);
+    // Terraform's plan for people leaves `q` out; the README says so.
     shows(&plan, "Changes to Outputs:\n- p = [] -> null\n~ q = (sensitive value)");
     let plan: serde_json::Value = serde_json::from_str(&work.ok(&["show", "-json", "saved"])).unwrap();
     for name in ["p", "q"] {
